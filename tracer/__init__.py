@@ -1,0 +1,1 @@
+"""From Python bytecode to an op trace."""
