@@ -1,0 +1,363 @@
+"""Findings and the one exception that carries them.
+
+Owns `KernelError`, `Finding`, the table of codes and the text form of a message. A place in a
+program is a *site*: the tuple `(code, pc, parent)` of a decoded code object, an instruction index
+and the site of the caller; it costs nothing to record and becomes a `Span` only when a message is
+written. Imports nothing from the project.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+Site: TypeAlias = "tuple[Any, int, Any] | None"
+
+
+class Kind(Enum):
+    """Whose fault it is; the three are always told apart."""
+
+    KERNEL = "your kernel is wrong"
+    UNSUPPORTED = "not supported"
+    INTERNAL = "a defect of asctrace"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A row of the table of codes: what a finding with this code means."""
+
+    code: str
+    kind: Kind
+    title: str
+    explanation: str
+
+
+CODES: dict[str, Code] = {}
+
+
+def _rows(kind: Kind, rows: Iterable[tuple[str, str, str]]) -> None:
+    for code, title, explanation in rows:
+        CODES[code] = Code(code, kind, title, explanation)
+
+
+_rows(
+    Kind.KERNEL,
+    [
+        (
+            "AT0101",
+            "value without a meaning on this path",
+            (
+                "The name was given different, unmergeable values (or no value at all) on the paths "
+                "that meet here, so no single C++ variable can stand for it."
+            ),
+        ),
+        (
+            "AT0102",
+            "wrong dtype",
+            "The chip executes this operation only for the dtypes in the table.",
+        ),
+        (
+            "AT0103",
+            "misaligned access",
+            (
+                "Data moves between memories in 32-byte blocks: lengths and local addresses are "
+                "multiples of 32 bytes."
+            ),
+        ),
+        (
+            "AT0104",
+            "memory over budget",
+            "The buffers of one physical memory take more bytes than the chip has.",
+        ),
+        (
+            "AT0105",
+            "called outside a kernel",
+            "An asctrace operation records into the kernel being traced; outside there is none.",
+        ),
+        (
+            "AT0106",
+            "wrong argument",
+            "The call matches none of the operation's overloads.",
+        ),
+        (
+            "AT0107",
+            "runtime value where Python needs a constant",
+            "The value exists only on the device; while tracing there is nothing to look at.",
+        ),
+        (
+            "AT0108",
+            "limit of the chip or the call exceeded",
+            "Repeat counts, strides, counts and queue shapes are bounded by the hardware.",
+        ),
+        (
+            "AT0109",
+            "outer object written under runtime control",
+            (
+                "Whether or how often the write happens is known only on the device, but the object "
+                "lives in the Python process."
+            ),
+        ),
+        (
+            "AT0110",
+            "change of shape under runtime control",
+            (
+                "A container or instance that changes its length, keys or attributes on one path only "
+                "has no fixed layout on the device."
+            ),
+        ),
+        (
+            "AT0111",
+            "exception while tracing",
+            "The kernel's own Python code raised.",
+        ),
+        (
+            "AT0112",
+            "recursion on a runtime value",
+            (
+                "The depth of the recursion is known only on the device, which has no call stack for "
+                "it."
+            ),
+        ),
+        (
+            "AT0113",
+            "wrong kernel argument",
+            "The launch does not fit the kernel's parameters.",
+        ),
+        (
+            "AT0114",
+            "loop too long to unroll",
+            "The loop has to be unrolled, and the text would have too many operations.",
+        ),
+        (
+            "AT0115",
+            "runtime value used outside its kernel",
+            "The value belongs to a trace that has ended or to another kernel.",
+        ),
+        (
+            "AT0116",
+            "wrong position",
+            "The operation reads and writes only tensors in certain memories.",
+        ),
+        (
+            "AT0201",
+            "access out of bounds",
+            "The access leaves the tensor, its buffer or the array it views.",
+        ),
+        (
+            "AT0202",
+            "queue protocol broken",
+            "A queue's tensors go alloc, enque, deque, free, in this order.",
+        ),
+        (
+            "AT0203",
+            "read of memory that was never written",
+            "On the device the bytes hold whatever an earlier kernel left there.",
+        ),
+        (
+            "AT0204",
+            "event protocol broken",
+            "Each wait consumes one set of the same (event, id) pair.",
+        ),
+        (
+            "AT0205",
+            "assertion failed on the device",
+            "An `assert` or `raise` under a runtime condition was reached.",
+        ),
+        (
+            "AT0206",
+            "runaway loop",
+            "The run executed more operations than the budget allows.",
+        ),
+        (
+            "AT0207",
+            "arithmetic without a result",
+            "The scalar unit was asked for a division by zero or a shift out of range.",
+        ),
+    ],
+)
+_rows(
+    Kind.UNSUPPORTED,
+    [
+        ("AT0301", "unknown opcode", "The bytecode has an instruction that the tracer rejects."),
+        (
+            "AT0302",
+            "unsupported Python object in a runtime operation",
+            (
+                "The operands of an operation on runtime values are scalars, tensors and constants "
+                "that C++ can spell."
+            ),
+        ),
+        (
+            "AT0303",
+            "unsupported under runtime control",
+            "This construct needs a decision while tracing that only the device can make.",
+        ),
+        (
+            "AT0304",
+            "not available on this chip",
+            "The operation has no row for this chip.",
+        ),
+        (
+            "AT0305",
+            "no CANN found",
+            "Compiling for the device needs the CANN toolchain.",
+        ),
+    ],
+)
+_rows(
+    Kind.INTERNAL,
+    [
+        (
+            "AT0901",
+            "internal error",
+            "This should not happen. Please report it with the kernel that shows it.",
+        ),
+    ],
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
+
+    file: str
+    function: str
+    line: int
+    col: int | None = None
+    end_line: int | None = None
+    end_col: int | None = None
+
+    def __str__(self) -> str:
+        col = "" if self.col is None else f":{self.col + 1}"
+        return f"{self.file}:{self.line}{col}"
+
+
+def span_of(site: Site) -> Span | None:
+    """The source span of a site, or None for a site that has no line."""
+    if site is None:
+        return None
+    code, pc, _ = site
+    line, end_line, col, end_col = code.instrs[pc].span
+    name = code.code.co_qualname.rsplit(".<locals>.", 1)[-1]
+    return Span(
+        code.code.co_filename, name, line or code.code.co_firstlineno, col, end_line, end_col
+    )
+
+
+def stack_of(site: Site) -> tuple[Span, ...]:
+    """The user's call stack of a site, innermost first, the site itself included."""
+    spans: list[Span] = []
+    while site is not None:
+        span = span_of(site)
+        if span is not None:
+            spans.append(span)
+        site = site[2]
+    return tuple(spans)
+
+
+def excerpt(span: Span) -> str | None:
+    """The source line of a span with a caret line below, or None without source text."""
+    text = linecache.getline(span.file, span.line).rstrip("\n")
+    if not text.strip():
+        return None
+    if span.col is None:
+        return f"    {text.strip()}"
+    raw = text.encode()
+    start = len(raw[: span.col].decode(errors="replace"))
+    if span.end_line == span.line and span.end_col is not None:
+        end = len(raw[: span.end_col].decode(errors="replace"))
+    else:
+        end = len(text)
+    indent = len(text) - len(text.lstrip())
+    carets = " " * (start - indent) + "^" * max(1, end - start)
+    return f"    {text.strip()}\n    {carets}"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: `.code`, `.severity`, `.message`, `.hint` and `.spans`.
+
+    `spans` holds the place, and a second one where two places matter; `stack` the callers of the
+    first, innermost first; `notes` further lines, one (text, span or None) each; `table` a
+    preformatted table to show below.
+    """
+
+    code: str
+    message: str
+    spans: tuple[Span, ...] = ()
+    hint: str = ""
+    severity: str = "error"
+    stack: tuple[Span, ...] = ()
+    notes: tuple[tuple[str, Span | None], ...] = ()
+    table: str = ""
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        where = f"{self.spans[0]}: " if self.spans else ""
+        lines = [f"{where}{self.severity} {self.code}: {self.message}"]
+        if self.spans and (text := excerpt(self.spans[0])):
+            lines.append(text)
+        for note, span in self.notes:
+            lines.append(f"  note: {note}" + (f" ({span})" if span else ""))
+            if span and (text := excerpt(span)):
+                lines.append(text)
+        lines += [f"  called from {span} in {span.function}" for span in self.stack[1:]]
+        if self.table:
+            lines += ["  " + row for row in self.table.splitlines()]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        return lines
+
+
+@dataclass(eq=False)
+class KernelError(Exception):
+    """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(str(f) for f in self.findings)
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.findings,)
+
+    @property
+    def code(self) -> str:
+        """The code of the first finding."""
+        return self.findings[0].code
+
+
+class KernelWarning(UserWarning):
+    """A suspicious thing in a kernel; `.finding` has the details."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding
+
+
+def finding(
+    code: str,
+    message: str,
+    site: Site = None,
+    *,
+    hint: str = "",
+    notes: Sequence[tuple[str, Site]] = (),
+    severity: str = "error",
+    table: str = "",
+) -> Finding:
+    """Build a finding from sites; the code must stand in the table."""
+    assert code in CODES, code
+    stack = stack_of(site)
+    resolved = tuple((text, span_of(place)) for text, place in notes)
+    spans = stack[:1] + tuple(span for _, span in resolved if span is not None)
+    return Finding(code, message, spans, hint, severity, stack, resolved, table)
+
+
+def error(code: str, message: str, site: Site = None, **kwargs: Any) -> KernelError:
+    """A `KernelError` with one finding; arguments as for `finding`."""
+    return KernelError([finding(code, message, site, **kwargs)])

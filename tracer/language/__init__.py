@@ -1,0 +1,1 @@
+"""What a kernel author touches: dtypes, enums, parameter structs, scalars, tensors, queues."""

@@ -1,0 +1,240 @@
+"""Tensors and addresses: `GlobalAddress`, `GlobalTensor`, `LocalTensor`.
+
+Proxies of the Ascend C classes; their operations are rows of `ops/tensor.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import error
+from ..ops import tensor as rows
+from ..ops.spec import KINDS, record
+from ..trace import Value, current, describe
+from .dtypes import DataType
+from .enums import MEMORY, TPosition
+from .scalar import Scalar
+from .types import BufferInfo, GlobalPointerType, GlobalTensorType, LocalTensorType
+
+_is_int = KINDS["int"][1]
+
+
+class GlobalAddress(Value):
+    """A pointer to global memory (`__gm__ T*`): a kernel parameter, or one plus an offset.
+
+    `dtype` is the element type; `address + n` moves by n elements.
+    """
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return self.type.dtype  # type: ignore[no-any-return]
+
+    def __add__(self, offset: Any) -> Any:
+        if not _is_int(offset):
+            return NotImplemented
+        if type(offset) is int and offset == 0:
+            return self
+        recorder = current("address + offset")
+        return record(rows.ADDRESS_ADD, rows.ADDRESS_ADD.forms[0], (self, offset), recorder)
+
+    __radd__ = __add__
+
+    def __repr__(self) -> str:
+        return f"<GlobalAddress {self.name} of {self.type.dtype}>"
+
+
+def _start_stop(tensor: Any, index: Any) -> tuple[Any, Any]:
+    """Start and size (or None) of a slice in elements."""
+    if index.step is not None:
+        raise error(
+            "AT0106",
+            "a tensor slice has no step",
+            current("slice").site(),
+            hint="tensor[start:] or tensor[start:stop]; strides go into the repeat parameters",
+        )
+    start = 0 if index.start is None else index.start
+    for part in (start, index.stop):
+        if part is not None and not _is_int(part):
+            raise error(
+                "AT0106",
+                f"a tensor is sliced by integers, not {describe(part)}",
+                current("slice").site(),
+                hint="tensor[start:] or tensor[start:stop]",
+            )
+        if part is not None and not isinstance(part, Scalar) and part < 0:
+            raise error(
+                "AT0201",
+                f"a tensor slice counts from the front, {part} is negative",
+                current("slice").site(),
+                hint="the length is not known on the device: give the offset from the start",
+            )
+    return start, None if index.stop is None else index.stop - start
+
+
+class GlobalTensor(Value):
+    """A view of global memory (`AscendC::GlobalTensor<T>`).
+
+    Made empty, then bound with `set_global_buffer(address[, size])`, which also gives the dtype.
+    `tensor[start:]` is the view that begins `start` elements later.
+    """
+
+    __slots__ = ("bound", "size")
+
+    def __init__(self) -> None:
+        recorder = current("GlobalTensor")
+        super().__init__(GlobalTensorType(None), recorder.block)
+        self.size: Any = None
+        self.bound = False
+        recorder.record(rows.GLOBAL_TENSOR, rows.GLOBAL_TENSOR.forms[0], (), self)
+
+    @classmethod
+    def view(cls, dtype: DataType, block: Any, size: Any) -> GlobalTensor:
+        """A proxy for the result of an operation."""
+        self = cls.__new__(cls)
+        Value.__init__(self, GlobalTensorType(dtype), block)
+        self.size = size
+        self.bound = True
+        return self
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type; AT0106 before `set_global_buffer`."""
+        if self.type.dtype is None:
+            raise error(
+                "AT0106",
+                f"{describe(self)} has no buffer yet, so no dtype",
+                current("dtype").site(),
+                hint="call set_global_buffer(address) first",
+            )
+        return self.type.dtype  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            start, size = _start_stop(self, index)
+            if type(start) is int and start == 0 and size is None:
+                return self
+            spec = rows.GLOBAL_SLICE
+            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+        if not _is_int(index):
+            raise error(
+                "AT0106",
+                f"a GlobalTensor is indexed by an integer or a slice, not {describe(index)}",
+                current("index").site(),
+                hint="tensor[start:] is the view from `start`, get_value(i) reads an element",
+            )
+        spec = rows.GLOBAL_SLICE
+        return record(spec, spec.forms[0], (self, index, None), current("index"))
+
+    def __call__(self, index: Any) -> Any:
+        return self[index:]
+
+    set_global_buffer = rows.method(rows.SET_GLOBAL_BUFFER)
+    get_value = rows.method(rows.GLOBAL_GET_VALUE)
+    set_value = rows.method(rows.GLOBAL_SET_VALUE)
+
+    def get_size(self) -> Any:
+        """Elements given to `set_global_buffer` (`GetSize`); AT0106 when none were."""
+        if self.size is None:
+            raise error(
+                "AT0106",
+                f"the size of {describe(self)} is not known",
+                current("get_size").site(),
+                hint="give set_global_buffer a buffer_size",
+            )
+        return self.size
+
+    def __repr__(self) -> str:
+        return f"<GlobalTensor {self.name} of {self.type.dtype}>"
+
+
+class LocalTensor(Value):
+    """A tensor in on-chip memory (`AscendC::LocalTensor<T>`).
+
+    Allocated by a queue, or made at an address: `LocalTensor(dtype, pos, addr, tile_size)` with
+    the address in bytes and the size in elements. `tensor[start:]` is the view that begins `start`
+    elements later, `tensor[i]` reads an element.
+    """
+
+    __slots__ = ("offset", "size")
+
+    def __init__(
+        self,
+        dtype: DataType,
+        pos: TPosition | None = TPosition.VECIN,
+        addr: Any = 0,
+        tile_size: Any = 0,
+    ) -> None:
+        recorder = current("LocalTensor")
+        if not isinstance(dtype, DataType):
+            raise error(
+                "AT0106",
+                f"LocalTensor needs a dtype, not {describe(dtype)}",
+                recorder.site(),
+                hint="LocalTensor(asc.float32, asc.TPosition.VECIN, addr, tile_size)",
+            )
+        if not isinstance(pos, TPosition) or pos not in MEMORY or MEMORY[pos] == "GM":
+            raise error(
+                "AT0116",
+                f"{describe(pos)} is no on-chip position",
+                recorder.site(),
+                hint="asc.TPosition.VECIN, VECCALC or VECOUT for vector data",
+            )
+        super().__init__(LocalTensorType(dtype, pos), recorder.block)
+        self.size: Any = tile_size
+        self.offset: int | None = 0
+        recorder.record(
+            rows.LOCAL_TENSOR, rows.LOCAL_TENSOR.forms[0], (dtype, pos, addr, tile_size), self
+        )
+        length = tile_size * dtype.sizeof()
+        recorder.trace.buffers.append(BufferInfo(self, pos, 1, length, recorder.site(), addr))
+
+    @classmethod
+    def view(cls, type: LocalTensorType, block: Any, size: Any, offset: int | None) -> LocalTensor:
+        """A proxy for the result of an operation; `offset` in bytes from its buffer, if known."""
+        self = cls.__new__(cls)
+        Value.__init__(self, type, block)
+        self.size = size
+        self.offset = offset
+        return self
+
+    @property
+    def dtype(self) -> DataType:
+        """The element type."""
+        return self.type.dtype  # type: ignore[no-any-return]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            start, size = _start_stop(self, index)
+            if type(start) is int and start == 0 and size is None:
+                return self
+            spec = rows.LOCAL_SLICE
+            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+        return self.get_value(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.set_value(index, value)
+
+    def __call__(self, index: Any) -> Any:
+        return self[index:]
+
+    get_value = rows.method(rows.LOCAL_GET_VALUE)
+    set_value = rows.method(rows.LOCAL_SET_VALUE)
+
+    def get_size(self) -> Any:
+        """Number of elements (`GetSize`)."""
+        if self.size is None:
+            return record(
+                rows.LOCAL_GET_SIZE, rows.LOCAL_GET_SIZE.forms[0], (self,), current("get_size")
+            )
+        return self.size
+
+    def __repr__(self) -> str:
+        return f"<LocalTensor {self.name} of {self.type.dtype}>"
+
+
+GlobalPointerType.proxy = GlobalAddress
+GlobalTensorType.proxy = GlobalTensor
+LocalTensorType.proxy = LocalTensor

@@ -1,0 +1,1 @@
+"""The op table: one module a family of Ascend C functions, one `OpSpec` an operation."""

@@ -1,0 +1,284 @@
+"""`OpSpec`: the one declaration of an operation, and the callable a kernel sees.
+
+A row says how a call looks in Python (forms and their parameters), how it is spelled in Ascend C,
+which pipe runs it, which dtypes each chip takes, what must hold before it runs and what it
+computes. Proxies, checks, lowering, simulator, docs and tests read the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..diagnostics import error
+from ..language.dtypes import DataType
+from ..language.enums import HardEvent, PipeID, TPosition
+from ..language.structs import BinaryRepeatParams, ParamStruct
+from ..language.types import (
+    GlobalPointerType,
+    GlobalTensorType,
+    LocalTensorType,
+    PipeType,
+    QueueType,
+)
+from ..trace import Recorder, Value, current, describe
+
+_NO_DEFAULT: Any = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A parameter of one form.
+
+    `kind` names what it accepts (a row of `KINDS`); `role` is 'in', 'out' or 'inout' for tensors,
+    'value' for scalars and structs, 'template' for C++ template arguments, 'object' for pipes and
+    queues, 'host' for what C++ does not see. `cpp` is the C++ type a scalar operand converts to.
+    """
+
+    name: str
+    kind: str
+    role: str = "value"
+    default: Any = _NO_DEFAULT
+    cpp: str = ""
+
+    @property
+    def required(self) -> bool:
+        """Whether a call must give it."""
+        return self.default is _NO_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One overload: its name in the family, parameters and, where it differs, its own pipe."""
+
+    name: str
+    params: tuple[Param, ...]
+    pipe: str = ""
+
+    def index(self, name: str) -> int:
+        """Position of a parameter."""
+        return next(k for k, p in enumerate(self.params) if p.name == name)
+
+
+def _empty() -> Any:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class OpSpec:
+    """A row of the op table.
+
+    name, cpp: Python name and Ascend C name (or, for expressions, a template over `{0}`, `{1}`).
+    family: the module that declares it; lowering and simulator may treat a family alike.
+    forms: overloads, tried in order. pipe: who executes it ('S', 'V', 'MTE2', ...).
+    pure: a value that depends on its operands only, may be inlined and dropped.
+    method: a method of its first operand. result: how the result's proxy is made
+    (`result(recorder, form, args) -> Value`). dtypes: architecture -> accepted dtypes of `operand`.
+    checks: called with (spec, form, args, recorder) before recording; they raise `KernelError`.
+    semantics: NumPy meaning of the element-wise core, for families that share an executor.
+    """
+
+    name: str
+    cpp: str
+    family: str
+    doc: str
+    forms: tuple[Form, ...] = ()
+    pipe: str = "S"
+    pure: bool = False
+    method: bool = False
+    result: Callable[[Recorder, Form, tuple[Any, ...]], Value] | None = None
+    dtypes: MappingProxyType[str, tuple[DataType, ...]] = field(default_factory=_empty)
+    checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
+    semantics: Callable[..., Any] | None = None
+    extra: MappingProxyType[str, Any] = field(default_factory=_empty)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+#: Every row by its key: the Python name, or "Class.method".
+TABLE: dict[str, OpSpec] = {}
+
+
+def register(spec: OpSpec) -> OpSpec:
+    """Add a row to the table."""
+    assert spec.name not in TABLE, spec.name
+    TABLE[spec.name] = spec
+    return spec
+
+
+# -- what a parameter accepts ---------------------------------------------------------------
+
+
+def _is_int(value: Any) -> bool:
+    if isinstance(value, Value):
+        return isinstance(value.type, DataType) and value.type.kind in "iub"
+    return isinstance(value, int | np.integer)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Value):
+        return isinstance(value.type, DataType)
+    return isinstance(value, int | float | np.generic)
+
+
+def _is_mask(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) in (1, 2) and all(map(_is_int, value))
+
+
+def _of_type(cls: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, Value) and type(value.type) is cls
+
+
+def _is_a(cls: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, cls)
+
+
+#: What a parameter accepts: the words for messages and the test.
+KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("an integer", _is_int),
+    "opt_int": ("an integer or None", lambda v: v is None or _is_int(v)),
+    "number": ("a number", _is_number),
+    "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
+    "const_bool": ("a constant bool", lambda v: type(v) is bool),
+    "mask": ("a list of two integers (the mask bits)", _is_mask),
+    "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
+    "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
+    "global": ("a GlobalTensor", _of_type(GlobalTensorType)),
+    "local": ("a LocalTensor", _of_type(LocalTensorType)),
+    "tpipe": ("a TPipe", _of_type(PipeType)),
+    "queue": ("a TQue", _of_type(QueueType)),
+    "position": ("an asc.TPosition", _is_a(TPosition)),
+    "event": ("an asc.HardEvent", _is_a(HardEvent)),
+    "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
+    "binary_repeat": ("an asc.BinaryRepeatParams", _is_a(BinaryRepeatParams)),
+}
+
+
+# -- the callable ---------------------------------------------------------------------------
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, ParamStruct):
+        return value.snapshot()
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(value, np.generic):
+        return value.item() if isinstance(value, np.bool_ | np.integer) else value
+    return value
+
+
+class OpFunction:
+    """What a kernel calls: binds the arguments to an overload, checks and records.
+
+    Raises `KernelError` AT0105 outside a kernel, AT0106 when no overload fits.
+    """
+
+    def __init__(self, spec: OpSpec) -> None:
+        self.spec = spec
+        self.__name__ = spec.name
+        self.__doc__ = spec.doc
+        self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
+
+    def _by_count(self) -> dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]]:
+        """The overloads by number of positional arguments, made at the first call."""
+        table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] = {}
+        for form in self.spec.forms:
+            checks = tuple(KINDS[p.kind][1] for p in form.params)
+            needed = sum(p.required for p in form.params)
+            for count in range(needed, len(form.params) + 1):
+                rest = tuple(p.default for p in form.params[count:])
+                table.setdefault(count, []).append((form, checks, rest))
+        self._table = table
+        return table
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder = current(self.spec.name)
+        if kwargs:
+            form, bound = self._bind(recorder, args, kwargs)
+        else:
+            for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
+                if all(check(a) for check, a in zip(checks, args, strict=False)):
+                    bound = args + rest
+                    break
+            else:
+                raise self._no_overload(recorder, args, kwargs)
+        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a class attribute it is a method: the instance is the first operand."""
+        if instance is None:
+            return self
+        return BoundOp(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<asctrace op {self.spec.name}>"
+
+    def _bind(
+        self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Form, tuple[Any, ...]]:
+        for form in self.spec.forms:
+            values = dict(zip((p.name for p in form.params), args, strict=False))
+            if len(args) > len(form.params) or values.keys() & kwargs.keys():
+                continue
+            values.update(kwargs)
+            if len(values) > len(form.params) or not values.keys() <= {p.name for p in form.params}:
+                continue
+            bound = tuple(values.get(p.name, p.default) for p in form.params)
+            if all(
+                b is not _NO_DEFAULT and (p.name not in values or KINDS[p.kind][1](b))
+                for p, b in zip(form.params, bound, strict=True)
+            ):
+                return form, bound
+        raise self._no_overload(recorder, args, kwargs)
+
+    def _no_overload(
+        self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Exception:
+        given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+        rows = []
+        for form in self.spec.forms:
+            params = [
+                p.name + ("" if p.required else f"={p.default!r}") + f": {KINDS[p.kind][0]}"
+                for p in form.params
+            ]
+            rows.append(f"{self.spec.name}({', '.join(params)})")
+        return error(
+            "AT0106",
+            f"{self.spec.name}({', '.join(given)}) fits no overload",
+            recorder.site(),
+            table="\n".join(rows),
+            hint="compare the arguments with the overloads above",
+        )
+
+
+class BoundOp:
+    """A method of a proxy: the operation with its first operand filled in."""
+
+    __slots__ = ("function", "instance")
+
+    def __init__(self, function: OpFunction, instance: Any) -> None:
+        self.function = function
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(self.instance, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<asctrace op {self.function.spec.name} of {describe(self.instance)}>"
+
+
+def record(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> Any:
+    """Check and record a bound call; returns its result's proxy or None."""
+    for check in spec.checks:
+        check(spec, form, args, recorder)
+    result = spec.result(recorder, form, args) if spec.result is not None else None
+    recorder.record(spec, form, args, result)
+    return result
