@@ -30,12 +30,14 @@ test: venv
 	@$(VENV_PYTHON) tests/run_all.py test $(ARGS)
 
 # mypy wants the installed layout, which only a strict editable install shows it (a tree of links
-# under build/); its messages are mapped back to the files one edits.
+# under build/). It must not run from the root, where the folder asctrace/ would hide that tree; its
+# messages are mapped back to the files one edits.
 lint: venv-lint
 	.venv-lint/bin/ruff check
 	.venv-lint/bin/ruff format --check
-	.venv-lint/bin/mypy -p asctrace \
-		| sed -E 's#^build/__editable__[^/]*/asctrace/((tracer|lowering|runtime)/)?#\1#'
+	cd build && ../.venv-lint/bin/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache \
+		-p asctrace \
+		| sed -E -e 's#^__editable__[^/]*/asctrace/((tracer|lowering|runtime)/)#\1#' -e 's#^__editable__[^/]*/##'
 
 bench: venv
 	@$(VENV_PYTHON) -m benchmarks $(ARGS)

@@ -20,8 +20,10 @@ LAYERS = (
     (
         "asctrace.tracer.language",
         "asctrace.tracer.ops",
-        "asctrace.tracer.trace",
+        "asctrace.tracer.chip",
         "asctrace.tracer.diagnostics",
+        "asctrace.tracer.trace",
+        "asctrace.tracer._dump",  # the text form of a trace, for trace.py
     ),
     ("asctrace.tracer",),
     ("asctrace.lowering",),
