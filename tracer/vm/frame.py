@@ -1,0 +1,164 @@
+"""What the VM keeps of a running function: frames, paths, and the markers on its stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..diagnostics import Site, error
+from ..trace import Block
+
+
+class _Marker:
+    """A unique object with a name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+#: The stack entry that CPython calls NULL.
+NULL: Any = _Marker("NULL")
+#: Content of a slot without a value.
+UNBOUND: Any = _Marker("unbound")
+#: What a run ends with, besides a list of paths.
+STOP: Any = _Marker("STOP")
+RETURN: Any = _Marker("RETURN")
+YIELD: Any = _Marker("YIELD")
+#: Destination of a path that returns from its function.
+RETURNS = -1
+
+
+class Signal(BaseException):
+    """Control flow of the tracer itself; no handler in a kernel sees it."""
+
+
+class Restart(Signal):
+    """The loop at `header` of `frame` is controlled by a runtime value: trace it as a loop."""
+
+    def __init__(self, frame: Frame, header: int) -> None:
+        super().__init__()
+        self.frame = frame
+        self.header = header
+
+
+class NeedsUnroll(Signal):
+    """A constant-range loop cannot be one C++ loop; `reason` says why."""
+
+    def __init__(self, reason: str, site: Site) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.site = site
+
+
+class Poison:
+    """A name whose values on the paths that met here cannot be one C++ variable.
+
+    Any use is an error that names the variable and both assignments.
+    """
+
+    __slots__ = ("name", "notes", "reason")
+
+    def __init__(self, name: str, reason: str, notes: tuple[tuple[str, Site], ...]) -> None:
+        self.name = name
+        self.reason = reason
+        self.notes = notes
+
+    def fail(self, site: Site) -> Exception:
+        """The error to raise at a use."""
+        return error(
+            "AT0101",
+            f"`{self.name}` {self.reason}",
+            site,
+            notes=self.notes,
+            hint=f"give `{self.name}` a value of one type on every path before it is used here",
+        )
+
+
+class Frame:
+    """A function being interpreted.
+
+    `slots` are CPython's fast locals (arguments, locals, cells), `stops` the labels at which the
+    present run ends, `jumps` the destinations that a C++ jump can reach from here, `pending` the
+    paths that have left the present run, `depth` how many arms and loop bodies of this frame are
+    being traced, `set_at` where each slot was last stored.
+    """
+
+    __slots__ = (
+        "code",
+        "depth",
+        "exc",
+        "function",
+        "generator",
+        "globals",
+        "jumps",
+        "names",
+        "ops",
+        "parent",
+        "parent_frame",
+        "pc",
+        "pending",
+        "program",
+        "retval",
+        "set_at",
+        "slots",
+        "stack",
+        "stops",
+    )
+
+    def __init__(self, program: Any, function: Any, parent: Site, parent_frame: Any) -> None:
+        self.program = program
+        self.code = program.code
+        self.ops = program.ops
+        self.function = function
+        self.globals: dict[str, Any] = function.__globals__
+        self.slots: list[Any] = [UNBOUND] * program.slot_count
+        self.stack: list[Any] = []
+        self.pc = 0
+        self.parent = parent
+        self.parent_frame = parent_frame
+        self.stops: frozenset[int] = frozenset()
+        self.jumps: frozenset[int] = frozenset()
+        self.pending: list[Path] = []
+        self.depth = 0
+        self.retval: Any = None
+        self.exc: Any = None
+        self.generator: Any = None
+        self.names: dict[str, Any] | None = None
+        self.set_at: dict[int, int] = {}
+
+    def site(self) -> Site:
+        """The place being executed."""
+        return (self.code, self.pc, self.parent)
+
+
+class Path:
+    """A way control left a run: where to (`dest`), in which block, with what state.
+
+    `block` is None for the way a counted loop leaves by exhaustion: nothing can be put there.
+    """
+
+    __slots__ = ("block", "dest", "exc", "heap", "retval", "set_at", "site", "slots", "stack")
+
+    def __init__(self, frame: Frame, dest: int, block: Block | None, heap: dict[int, Any]) -> None:
+        self.dest = dest
+        self.block = block
+        self.slots = list(frame.slots)
+        self.stack = list(frame.stack)
+        self.retval = frame.retval
+        self.exc = frame.exc
+        self.heap = heap
+        self.site = frame.site()
+        self.set_at = dict(frame.set_at)
+
+    def copy(self) -> Path:
+        """The same state, to be changed independently."""
+        other = Path.__new__(Path)
+        for name in Path.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.slots = list(self.slots)
+        other.stack = list(self.stack)
+        return other

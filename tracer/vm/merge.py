@@ -1,0 +1,399 @@
+"""Where paths meet: one value for each location, by C++ variables where they differ.
+
+The rule, location by location (locals, the evaluation stack, elements of containers, attributes):
+the same object or equal constants stay; scalars of a common dtype and tensors of one type become
+a variable that every path assigns; tuples, and lists and dicts made on the paths, are merged
+element by element; anything else is poison.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..diagnostics import Site, error
+from ..language.dtypes import DataType, int32, of_constant, promote
+from ..language.scalar import Scalar, convert
+from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
+from ..trace import Assign, Block, Declare, Value, describe
+from .frame import RETURNS, UNBOUND, Frame, Path, Poison
+from .heap import Entry, kind_of
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+_NUMBERS = (bool, int, float, np.generic)
+_TENSORS = (LocalTensorType, GlobalTensorType, GlobalPointerType)
+
+
+class Mark:
+    """A position in a block before which declarations go.
+
+    `births` is how many containers had been made when the construct at the mark began.
+    """
+
+    __slots__ = ("births", "block", "index")
+
+    def __init__(self, block: Block, index: int, births: int) -> None:
+        self.block = block
+        self.index = index
+        self.births = births
+
+    def insert(self, node: Declare) -> None:
+        """Put a declaration at the mark, after those put there before."""
+        self.block.nodes.insert(self.index, node)
+        self.index += 1
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """Whether two Python objects are one constant: same type, same value, same float bits."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return struct.pack("d", a) == struct.pack("d", b)
+    if isinstance(a, int | str | bytes | np.generic):
+        return bool(a == b)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    return False
+
+
+def scalar_type(values: list[Any]) -> DataType | None:
+    """The dtype in which scalars and numbers meet without changing a value, or None."""
+    runtime = [v for v in values if isinstance(v, Scalar)]
+    constants = [v for v in values if not isinstance(v, Scalar)]
+    dtype: DataType | None = None
+    for v in runtime:
+        dtype = v.type if dtype is None else _meet(dtype, v.type)
+        if dtype is None:
+            return None
+    if dtype is None:
+        types = [of_constant(v) for v in constants]
+        if None in types:
+            return None
+        if any(t is not None and t.kind == "f" for t in types):
+            dtype = next(t for t in types if t is not None and t.kind == "f")
+        else:
+            dtype = types[0]
+    for v in constants:
+        if dtype is None:
+            return None
+        dtype = _fit(dtype, v)
+    return dtype
+
+
+def _meet(a: DataType, b: DataType) -> DataType | None:
+    if a is b:
+        return a
+    if (a.kind == "f") != (b.kind == "f"):
+        return None
+    return promote(a, b)
+
+
+def _fit(dtype: DataType, constant: Any) -> DataType | None:
+    """The dtype widened so that a constant keeps its value in it, or None."""
+    if isinstance(constant, np.generic):
+        other = of_constant(constant)
+        return None if other is None else _meet(dtype, other)
+    if isinstance(constant, float):
+        return dtype if dtype.kind == "f" else None
+    if isinstance(constant, bool) and dtype.kind == "b":
+        return dtype
+    if dtype.kind == "f":
+        return dtype if float(dtype.np.type(constant)) == constant else None
+    if dtype.kind == "b":
+        dtype = int32
+    if dtype.fits(constant):
+        return dtype
+    other = of_constant(constant)
+    wide = None if other is None else promote(dtype, other)
+    return wide if wide is not None and wide.fits(constant) else None
+
+
+def variable(type: Any, block: Block, name: str) -> Value:
+    """A C++ variable of a scalar or tensor type."""
+    if isinstance(type, DataType):
+        return Scalar(type, block, None, name)
+    if isinstance(type, LocalTensorType):
+        var: Value = LocalTensorType.proxy.view(type, block, None, None)
+    elif isinstance(type, GlobalTensorType):
+        var = GlobalTensorType.proxy.view(type.dtype, block, None)
+    else:
+        var = type.proxy(type, block)
+    var.name = name
+    return var
+
+
+def variable_type(values: list[Any]) -> Any:
+    """The type of the variable that can hold all values, or None."""
+    if all(isinstance(v, Scalar | bool | int | float | np.generic) for v in values):
+        return scalar_type(values)
+    types = {getattr(v, "type", None) if isinstance(v, Value) else None for v in values}
+    if len(types) == 1 and isinstance(type_ := types.pop(), _TENSORS):
+        return type_
+    return None
+
+
+class Merger:
+    """Merges the values of several paths; `finish` writes the assignments.
+
+    `preferred` maps the id of a variable to that variable: where a path's value is such a variable
+    (a loop's own), it is the one the others assign.
+    """
+
+    def __init__(
+        self, vm: Machine, paths: list[Path], mark: Mark, preferred: dict[int, Value] | None = None
+    ) -> None:
+        self.vm = vm
+        self.paths = paths
+        self.mark = mark
+        self.preferred = preferred or {}
+        self.assigns: list[list[tuple[Value, Any]]] = [[] for _ in paths]
+        self.declares: list[tuple[Value, Any]] = []
+        self.memo: dict[tuple[int, ...], Any] = {}
+        self.poisoned: list[Poison] = []
+
+    def unify(self, name: str, values: list[Any], sites: list[Site]) -> Any:
+        """One value for a location that has `values` on the paths."""
+        first = values[0]
+        if all(v is first for v in values):
+            return first
+        if all(same_constant(first, v) for v in values):
+            return first
+        key = tuple(map(id, values))
+        if key in self.memo:
+            return self.memo[key]
+        result = self._join(name, values, sites)
+        self.memo[key] = result
+        return result
+
+    def _join(self, name: str, values: list[Any], sites: list[Site]) -> Any:
+        type_ = variable_type(values)
+        if type_ is not None:
+            return self._assign(name, type_, values)
+        kinds = {type(v) for v in values}
+        if len(kinds) == 1:
+            kind = kinds.pop()
+            if kind is tuple and len({len(v) for v in values}) == 1:
+                return tuple(
+                    self.unify(f"{name}_{k}", list(column), sites)
+                    for k, column in enumerate(zip(*values, strict=True))
+                )
+            if kind in (list, dict) and all(self._is_new(v) for v in values):
+                return self._container(name, kind, values, sites)
+        return self._poison(name, values, sites)
+
+    def _is_new(self, obj: Any) -> bool:
+        """Whether a container was made on its path, so that nothing before can share it."""
+        _, serial = self.vm.born.get(id(obj), (None, -1))
+        return serial >= self.mark.births
+
+    def _container(self, name: str, kind: Any, values: list[Any], sites: list[Site]) -> Any:
+        if len({len(v) for v in values}) != 1 or (
+            kind is dict and len({tuple(v) for v in values}) != 1
+        ):
+            return self._poison(name, values, sites)
+        result: Any = kind()
+        self.memo[tuple(map(id, values))] = result
+        self.vm.note_birth(result)
+        for key in values[0] if kind is dict else range(len(values[0])):
+            merged = self.unify(f"{name}_{key}", [v[key] for v in values], sites)
+            if kind is dict:
+                result[key] = merged
+            else:
+                result.append(merged)
+        return result
+
+    def _assign(self, name: str, type_: Any, values: list[Any]) -> Value:
+        var = next(
+            (
+                self.preferred[id(v)]
+                for v in values
+                if id(v) in self.preferred and self.preferred[id(v)].type == type_
+            ),
+            None,
+        )
+        if var is None or any(var is v for pairs in self.assigns for v, _ in pairs):
+            var = variable(type_, self.mark.block, name)
+            init = None
+            for path, value in zip(self.paths, values, strict=True):
+                if path.block is None:
+                    init = value
+            if init is not None and isinstance(type_, DataType):
+                init = self._converted(init, type_, self.mark.block)
+            self.declares.append((var, init))
+        for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
+            if path.block is not None and value is not var:
+                pairs.append((var, self._converted(value, type_, path.block)))
+        return var
+
+    def _converted(self, value: Any, type_: Any, block: Block) -> Any:
+        if not isinstance(type_, DataType):
+            return value
+        saved, self.vm.block = self.vm.block, block
+        try:
+            return convert(value, type_)
+        finally:
+            self.vm.block = saved
+
+    def _poison(self, name: str, values: list[Any], sites: list[Site]) -> Poison:
+        for v in values:
+            if isinstance(v, Poison):
+                return v
+        unbound = [v is UNBOUND for v in values]
+        notes: list[tuple[str, Site]] = []
+        seen: list[Any] = []
+        for v, site in zip(values, sites, strict=True):
+            if v is not UNBOUND and not any(v is s for s in seen):
+                seen.append(v)
+                notes.append((f"`{name}` is {_text(v)} here", site))
+        if any(unbound):
+            reason = "has no value on some of the paths that lead here"
+        else:
+            reason = f"is {' or '.join(_text(v) for v in seen[:2])}, depending on a runtime value"
+        poison = Poison(name, reason, tuple(notes[:2]))
+        self.poisoned.append(poison)
+        return poison
+
+    def finish(self) -> None:
+        """Write the declarations at the mark and the assignments at the ends of the paths."""
+        for var, init in self.declares:
+            self.mark.insert(Declare(var, init, self.paths[0].site))
+        for path, pairs in zip(self.paths, self.assigns, strict=True):
+            if pairs and path.block is not None:
+                path.block.nodes.append(
+                    Assign(tuple(v for v, _ in pairs), tuple(x for _, x in pairs), path.site)
+                )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Value):
+        return f"a runtime {value.type}"
+    text = repr(value)
+    return text if len(text) <= 40 else f"a {type(value).__name__}"
+
+
+def merged(
+    vm: Machine,
+    frame: Frame,
+    paths: list[Path],
+    mark: Mark,
+    preferred: dict[int, Value] | None = None,
+) -> tuple[Path, list[Poison]]:
+    """One state for paths with one destination; its block is the current one."""
+    first = paths[0]
+    if len(paths) == 1:
+        return first.copy(), []
+    merger = Merger(vm, paths, mark, preferred)
+    code = frame.code
+    dest = first.dest
+    live = frame.program.flow.live(dest) if dest != RETURNS else 0
+    slots: list[Any] = []
+    for k, value in enumerate(first.slots):
+        if not live >> k & 1:
+            slots.append(UNBOUND)
+            continue
+        column = [p.slots[k] for p in paths]
+        if any(v is not value for v in column):
+            sites = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
+            value = merger.unify(code.slot_names[k], column, sites)
+        slots.append(value)
+    own = [p.site for p in paths]
+    stack = [
+        merger.unify("value", list(column), own)
+        for column in zip(*(p.stack for p in paths), strict=True)
+    ]
+    retval = None
+    if dest == RETURNS:
+        retval = merger.unify("result", [p.retval for p in paths], own)
+    heap = _merge_heap(vm, merger, paths)
+    merger.finish()
+    result = Path(frame, dest, vm.block, heap)
+    result.slots, result.stack, result.retval = slots, stack, retval
+    result.set_at = first.set_at
+    result.exc = first.exc
+    return result, merger.poisoned
+
+
+def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any]:
+    entries: dict[int, Entry] = {}
+    for path in paths:
+        for key, (entry, _) in path.heap.items():
+            entries.setdefault(key, entry)
+    heap: dict[int, Any] = {}
+    for key, entry in entries.items():
+        now: dict[Any, Any] | None = None
+        states = []
+        for path in paths:
+            if key in path.heap:
+                states.append(path.heap[key][1])
+            else:
+                if now is None:
+                    now = kind_of(entry.obj).read(entry.obj)
+                states.append(now)
+        heap[key] = (entry, merge_states(merger, entry, states))
+    return heap
+
+
+def merge_states(merger: Merger, entry: Entry, states: list[dict[Any, Any]]) -> dict[Any, Any]:
+    """One state for an object that has `states` on the paths; AT0110 if its shape differs."""
+    keys = list(states[0])
+    if any(list(s) != keys for s in states):
+        raise shape_error(entry, states)
+    if kind_of(entry.obj).fixed and any(list(s.values()) != list(states[0].values()) for s in states):
+        raise error(
+            "AT0303",
+            f"{type(entry.obj).__name__} advanced under a runtime condition",
+            entry.site,
+            hint="take the values out before the condition",
+        )
+    sites = [entry.site] * len(states)
+    return {k: merger.unify(_location(k), [s[k] for s in states], sites) for k in keys}
+
+
+def _location(key: Any) -> str:
+    return key if isinstance(key, str) and key.isidentifier() else "element"
+
+
+def shape_error(entry: Entry, states: list[dict[Any, Any]]) -> Exception:
+    """AT0110 for an object whose keys differ between paths."""
+    kind = type(entry.obj).__name__
+    sizes = sorted({len(s) for s in states})
+    return error(
+        "AT0110",
+        f"a {kind} has {' or '.join(map(str, sizes))} elements, depending on a runtime value"
+        if len(sizes) > 1
+        else f"a {kind} has other keys, depending on a runtime value",
+        entry.site,
+        hint="give it its final length and keys before the runtime branch or loop, and change "
+        "only its elements inside",
+    )
+
+
+def adopt(vm: Machine, frame: Frame, path: Path) -> None:
+    """Make a path's state the frame's and the heap's."""
+    frame.slots = list(path.slots)
+    frame.stack = list(path.stack)
+    frame.retval = path.retval
+    frame.set_at = dict(path.set_at)
+    frame.exc = path.exc
+    for entry, state in path.heap.values():
+        kind = kind_of(entry.obj)
+        now = kind.read(entry.obj)
+        if len(now) != len(state) or any(k not in now or now[k] is not v for k, v in state.items()):
+            vm.heap.touch(entry.obj, entry.site)
+            kind.write(entry.obj, state)
+
+
+def merge(vm: Machine, frame: Frame, paths: list[Path], mark: Mark) -> list[Poison]:
+    """Merge paths with one destination and go on from there; returns what got poisoned."""
+    state, poisoned = merged(vm, frame, paths, mark)
+    adopt(vm, frame, state)
+    return poisoned
+
+
+__all__ = ["Mark", "Merger", "adopt", "describe", "merge", "merged"]
