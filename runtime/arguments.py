@@ -23,13 +23,12 @@ from ..tracer.language.types import GlobalPointerType
 
 
 class ArrayKey:
-    """A C-contiguous array of one dtype; `writable` is False for read-only memory."""
+    """A C-contiguous array of one dtype."""
 
-    __slots__ = ("type", "writable")
+    __slots__ = ("type",)
 
-    def __init__(self, type: GlobalPointerType, writable: bool) -> None:
+    def __init__(self, type: GlobalPointerType) -> None:
         self.type = type
-        self.writable = writable
 
 
 class ScalarKey:
@@ -111,13 +110,13 @@ def const_key(value: Any) -> Any:
 # -- the classifiers of the fast path -------------------------------------------------------
 
 SCALARS: dict[DataType, ScalarKey] = {dtype: ScalarKey(dtype) for dtype in dtypes.ALL}
-_POINTERS = {dtype: GlobalPointerType(dtype) for dtype in dtypes.ALL}
-_READ_ONLY = {dtype: ArrayKey(_POINTERS[dtype], False) for dtype in dtypes.ALL}
-_WRITABLE = {dtype: ArrayKey(_POINTERS[dtype], True) for dtype in dtypes.ALL}
+ADDRESSES: dict[DataType, ArrayKey] = {
+    dtype: ArrayKey(GlobalPointerType(dtype)) for dtype in dtypes.ALL
+}
 
-#: NumPy dtype -> key of a writable array. bfloat16 is added when it is first seen.
+#: NumPy dtype -> key. bfloat16 is added when it is first seen, ml_dtypes loads then.
 _ARRAYS: dict[Any, ArrayKey] = {
-    dtype.np: _WRITABLE[dtype] for dtype in dtypes.ALL if dtype is not dtypes.bfloat16
+    dtype.np: ADDRESSES[dtype] for dtype in dtypes.ALL if dtype is not dtypes.bfloat16
 }
 
 _INT = SCALARS[dtypes.int32]
@@ -127,9 +126,9 @@ _FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 def _array(value: Any) -> ArrayKey:
-    if not value.flags.carray:
-        raise KeyError
-    return _ARRAYS[value.dtype]
+    if value.flags.c_contiguous:
+        return _ARRAYS[value.dtype]
+    raise KeyError
 
 
 def _int(value: int) -> ScalarKey:
@@ -183,6 +182,10 @@ class _Constants(dict[type, Callable[[Any], Any]]):
 CONSTANT: dict[type, Callable[[Any], Any]] = _Constants()
 
 
+#: DLPack device types whose memory the host can read: CPU, and CPU memory pinned for CUDA.
+_HOST_DEVICES = (1, 3)
+
+
 # -- everything else ------------------------------------------------------------------------
 
 
@@ -223,19 +226,14 @@ def _adapt_array(kernel: str, name: str, value: Any) -> ArrayKey:
             f"an array of {value.dtype.name}{order} has no Ascend C type",
             f"convert it, for instance x.astype(np.float32); known dtypes: {known}",
         )
-    flags = value.flags
-    if not flags.c_contiguous:
+    if not value.flags.c_contiguous:
         raise refuse(
             kernel,
             name,
             f"the array of shape {value.shape} and strides {value.strides} is not C-contiguous",
             "pass np.ascontiguousarray(x), and copy a result back",
         )
-    if not flags.aligned:
-        raise refuse(kernel, name, "the array is not aligned to its dtype", "pass a copy of it")
-    if not flags.writeable:
-        return _READ_ONLY[dtype]
-    return _ARRAYS.setdefault(value.dtype, _WRITABLE[dtype])
+    return _ARRAYS.setdefault(value.dtype, ADDRESSES[dtype])
 
 
 def _adapt_scalar(kernel: str, name: str, value: np.generic) -> ScalarKey:
@@ -289,6 +287,9 @@ def foreign_array(kernel: str, name: str, value: Any) -> Any:
     if not hasattr(kind, "__dlpack__"):
         return None
     try:
+        device, number = value.__dlpack_device__()
+        if device not in _HOST_DEVICES:
+            raise BufferError(f"it lives on device {number} of DLPack type {int(device)}")
         return np.from_dlpack(value)
     except (BufferError, RuntimeError, TypeError, ValueError) as problem:
         raise refuse(
@@ -310,7 +311,10 @@ def _torch_view(kernel: str, name: str, value: Any) -> Any:
         )
     if not value.is_contiguous():
         raise refuse(
-            kernel, name, "the tensor is not contiguous", "pass x.contiguous(), and copy a result back"
+            kernel,
+            name,
+            "the tensor is not contiguous",
+            "pass x.contiguous(), and copy a result back",
         )
     value = value.detach()
     if str(value.dtype) == "torch.bfloat16":
@@ -320,5 +324,8 @@ def _torch_view(kernel: str, name: str, value: Any) -> Any:
         return value.numpy()
     except TypeError as problem:
         raise refuse(
-            kernel, name, f"{value.dtype} has no Ascend C type ({problem})", "convert it with x.to()"
+            kernel,
+            name,
+            f"{value.dtype} has no Ascend C type ({problem})",
+            "convert it with x.to()",
         ) from None

@@ -60,9 +60,7 @@ _OPTIONS = tuple(f.name for f in fields(JitOptions))
 def _options(given: dict[str, Any]) -> JitOptions:
     unknown = [name for name in given if name not in _OPTIONS]
     if unknown:
-        raise TypeError(
-            f"asc.jit has no option {', '.join(unknown)}; it has {', '.join(_OPTIONS)}"
-        )
+        raise TypeError(f"asc.jit has no option {', '.join(unknown)}; it has {', '.join(_OPTIONS)}")
     backend = given.get("backend")
     if backend is not None and backend not in knobs.BACKENDS:
         raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")
@@ -93,7 +91,8 @@ class Kernel:
         self._static = static
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
-        self._function: FunctionType = getattr(fn, "__func__", fn)
+        function: Any = getattr(fn, "__func__", fn)
+        self._function: FunctionType = function
 
     # -- public entries: properties, so that what they return is a boundary, whose frame shows as
     #    the kernel's own

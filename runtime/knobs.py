@@ -66,10 +66,11 @@ class Knob(Generic[T]):
 
 
 def _flag(text: str) -> bool:
-    table = {"1": True, "on": True, "true": True, "0": False, "off": False, "false": False, "": False}
-    if text.lower() not in table:
-        raise ValueError(text)
-    return table[text.lower()]
+    if text.lower() in ("1", "on", "true"):
+        return True
+    if text.lower() in ("0", "off", "false", ""):
+        return False
+    raise ValueError(text)
 
 
 def _count(text: str) -> int:

@@ -30,7 +30,8 @@ def set_platform(
     """Choose where the kernels of this process run; None leaves a choice to the environment.
 
     backend: 'auto', 'sim' or 'npu'. soc: a chip name such as 'Ascend910B1'. device_id: the number
-    of the NPU. Raises `ValueError` for an unknown backend, `KernelError` AT0304 for an unknown chip.
+    of the NPU. Raises `ValueError` for an unknown backend and `KernelError` AT0304 for
+    an unknown chip.
     """
     if backend is not None and backend not in knobs.BACKENDS:
         raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")

@@ -1,4 +1,7 @@
-"""What `kernel.trace`, `.lower`, `.compile` and a launch return. May import `tracer`, `lowering`."""
+"""What `kernel.trace`, `.lower`, `.compile` and a launch return.
+
+May import `tracer` and `lowering`.
+"""
 
 from __future__ import annotations
 

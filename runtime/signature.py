@@ -26,7 +26,7 @@ class Signature:
     keyword-only parameters.
     """
 
-    __slots__ = ("addresses", "count", "names", "tables", "_constants", "_kernel", "_signature")
+    __slots__ = ("_constants", "_kernel", "_signature", "addresses", "count", "names", "tables")
 
     def __init__(self, fn: Callable[..., Any], kernel: str) -> None:
         self._kernel = kernel
@@ -44,7 +44,8 @@ class Signature:
         return CONSTANT if name in self._constants else RUNTIME
 
     def __str__(self) -> str:
-        return f"{self._kernel}({', '.join(str(p) for p in self._signature.parameters.values())})"
+        bare = [p.replace(annotation=p.empty) for p in self._signature.parameters.values()]
+        return f"{self._kernel}({', '.join(map(str, bare))})"
 
     def bind(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -14,10 +14,9 @@ from typing import Any
 
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
-from ..tracer.language.types import GlobalPointerType
-from ..tracer.trace import Assign, Declare, Op, Trace
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
-from .arguments import ArrayKey, Default, ScalarKey, refuse
+from .arguments import ArrayKey, Default, ScalarKey
+from .results import Lowered
 
 #: Specialisations kept for one key: traces of the same arguments under different guards.
 PER_KEY = 64
@@ -42,14 +41,14 @@ class Specialisation:
         self.signs = tuple((names.index(n), sign) for n, sign in result.signs.items())
         self.pick = _picker([names.index(p.name) for p in result.trace.params])
         self.program: dict[str, Any] = {}
-        self.lowered: Any = None
+        self.lowered: Lowered | None = None
         self.unchecked = True
         self._findings: list[Finding] | None = None
 
     def holds(self, values: tuple[Any, ...]) -> bool:
         """Whether the trace is still what tracing again with these values would give."""
         for index, sign in self.signs:
-            if (values[index] >= 0) is not sign:
+            if (values[index] >= 0) != sign:
                 return False
         return self.guard()
 
@@ -128,15 +127,6 @@ def specialise(
         for name, key, value in zip(names, keys, values, strict=True)
     ]
     result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
-    written = written_params(result.trace)
-    for name, key in zip(names, keys, strict=True):
-        if isinstance(key, ArrayKey) and not key.writable and name in written:
-            raise refuse(
-                kernel.name,
-                name,
-                "the kernel writes to it, but the array is read-only",
-                "pass an array that owns writable memory",
-            )
     return Specialisation(result, names), result.cacheable
 
 
@@ -159,45 +149,3 @@ def _no_address(kernel: Any, name: str, value: Any) -> KernelError:
         f"{type(value).__name__} {value!r}",
         hint="pass a NumPy array or a CPU tensor",
     )
-
-
-def written_params(trace: Trace) -> set[str]:
-    """Names of the pointer parameters that the kernel may write through.
-
-    Follows addresses and views forward; a variable stands for all it is ever assigned.
-    """
-    sources: dict[int, set[str]] = {
-        id(p.value): {p.name} for p in trace.params if isinstance(p.type, GlobalPointerType)
-    }
-    written: set[str] = set()
-    before = -1
-    # Loop-carried variables are read before their assignment: repeat until nothing is new.
-    while before != (before := sum(map(len, sources.values()))):
-        for node in trace.walk():
-            if isinstance(node, Declare):
-                _flow(sources, node.var, (node.init,))
-            elif isinstance(node, Assign):
-                for var, value in zip(node.vars, node.values, strict=True):
-                    _flow(sources, var, (value,))
-            elif isinstance(node, Op):
-                _flow_op(sources, written, node)
-    return written
-
-
-def _flow(sources: dict[int, set[str]], target: Any, values: tuple[Any, ...]) -> None:
-    found = {name for value in values for name in sources.get(id(value), ())}
-    if found:
-        sources.setdefault(id(target), set()).update(found)
-
-
-def _flow_op(sources: dict[int, set[str]], written: set[str], op: Op) -> None:
-    if op.result is not None:
-        _flow(sources, op.result, op.args)
-    params = op.form.params
-    binds = any(p.kind == "address" for p in params)
-    for param, value in zip(params, op.args, strict=True):
-        if param.role == "inout" and binds:
-            # The tensor is bound to the address; its elements do not change.
-            _flow(sources, value, op.args)
-        elif param.role in ("out", "inout"):
-            written |= sources.get(id(value), set())

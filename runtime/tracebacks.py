@@ -2,8 +2,8 @@
 
 A kernel's frames never exist in CPython, the tracer interprets them; the frames that do exist are
 asctrace's own. So an error that leaves a public entry gets a traceback made here: one synthetic
-frame for each of the user's, at the user's file, line and columns. The one real frame that cannot be
-hidden, that of the entry itself, is a function compiled for each kernel so that it shows as the
+frame for each of the user's, at the user's file, line and columns. The one real frame that cannot
+be hidden, that of the entry itself, is a function compiled for each kernel so that it shows as the
 kernel's `def` line (`boundary`). With `ASCTRACE_VERBOSE` nothing is hidden. May import `tracer`,
 `knobs`.
 """

@@ -37,6 +37,7 @@ else:
         __slots__ = ()
 
         def __new__(cls, value: Any) -> Any:
+            """The value itself."""
             return value
 
         def __class_getitem__(cls, item: Any) -> Any:
@@ -47,7 +48,7 @@ _WORD = re.compile(r"\bConstExpr\b")
 
 
 def is_constexpr(annotation: Any) -> bool:
-    """Whether an annotation is, or contains (`| None`), a ConstExpr. Text counts by its spelling."""
+    """Whether an annotation is or contains a ConstExpr; text counts by its spelling."""
     if isinstance(annotation, str):
         return _WORD.search(annotation) is not None
     if annotation is ConstExpr:
