@@ -278,7 +278,7 @@ class LoopTracer:
 
     def _exhausted(self) -> Path:
         """The way a counted loop leaves when its range is used up."""
-        vm, frame, loop = self.vm, self.frame, self.loop
+        frame, loop = self.frame, self.loop
         assert loop.normal_exit is not None
         path = Path(frame, loop.normal_exit, None, self.header_heap)
         path.slots = list(self.header_slots)
@@ -355,7 +355,7 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
         reason = exc
     before.restore(vm, frame, truncate=True)
     vm.recorded = count
-    vm.unrolling[(frame.code, frame.pc)] = reason
+    vm.unrolling[id(frame.code), frame.pc] = reason
     return unroll_step(vm, frame, state, target)
 
 
@@ -373,7 +373,7 @@ def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> in
 
 
 def _too_long(vm: Machine, frame: Frame, state: RangeState) -> KernelError:
-    reason = vm.unrolling.get((frame.code, frame.pc))
+    reason = vm.unrolling.get((id(frame.code), frame.pc))
     notes = []
     if isinstance(reason, NeedsUnroll):
         notes = [(f"it cannot be one C++ loop: {reason.reason}", reason.site)]

@@ -28,13 +28,16 @@ from .merge import Mark
 from .options import Argument, TraceOptions, TraceResult
 
 _GENERATOR = 0x20
+_VARARGS = 0x04
 _COROUTINE = 0x80 | 0x200
 _RECURSION = 12000
 _PYBUILTINS = __name__.rpartition(".")[0] + ".pybuiltins"
 
+NATIVE_ROOT = __name__.partition(".")[0]
+
 #: Packages whose functions run natively: ours, and libraries that never hold kernel code.
 NATIVE = frozenset(
-    {__name__.partition(".")[0], "numpy", "ml_dtypes", "torch", "enum", "re", "typing", "inspect"}
+    {NATIVE_ROOT, "numpy", "ml_dtypes", "torch", "enum", "re", "typing", "inspect"}
     | {"logging", "warnings", "importlib", "copyreg", "abc", "_collections_abc", "collections"}
     | {"dataclasses", "copy", "builtins", "types", "functools", "operator", "math", "tabulate"}
 )
@@ -260,7 +263,6 @@ class Machine(Recorder):
         frame = Frame(program_of(code), fn, None, None)
         frame.is_kernel = True
         frame.jumps = frozenset([RETURNS])
-        frame.slots[: len(bound)] = bound
         try:
             if code.co_flags & (_COROUTINE | _GENERATOR):
                 raise error(
@@ -269,13 +271,8 @@ class Machine(Recorder):
                     frame.site(),
                     hint="a kernel is a plain function",
                 )
-            names = code.co_varnames
-            for k in range(len(bound), frame.program.slot_count):
-                if k < len(names) and names[k] in values:
-                    frame.slots[k] = values[names[k]]
-            free = len(code.co_freevars)
-            if free:
-                frame.slots[-free:] = fn.__closure__ or ()
+            positional, keywords = _spread(code, len(bound), values)
+            bind(frame, fn, bound + positional, keywords)
             self.frame = frame
             _end(self.trace, end_of_run(self, frame, self.run(frame)))
         except DeadEnd:
@@ -291,9 +288,14 @@ class Machine(Recorder):
             ) from None
         except Exception as exc:
             text = str(exc)
+            text = f"{type(exc).__name__}: {text}" if text else type(exc).__name__
+            if _is_ours(exc):
+                raise error(
+                    "AT0901", text, self.site_of(exc), hint="please report this kernel"
+                ) from exc
             raise error(
                 "AT0111",
-                f"{type(exc).__name__}: {text}" if text else type(exc).__name__,
+                text,
                 self.site_of(exc),
                 hint="the kernel's own code raised this while it was traced",
             ) from exc
@@ -455,6 +457,35 @@ def trace_function(
         sys.setrecursionlimit(limit)
         swap_current(before)
     return TraceResult(trace, vm.guards.checker(), vm.signs, vm.cacheable)
+
+
+#: Modules that act for the kernel: what they raise is what Python would raise there.
+_ACTING = {"handlers", "objects", "special", "calls", "generators", "text", "pybuiltins", "scalar"}
+
+
+def _is_ours(exc: BaseException) -> bool:
+    """Whether an exception comes from the tracer itself and not from what the kernel does."""
+    tb = exc.__traceback__
+    module = ""
+    while tb is not None:
+        module = tb.tb_frame.f_globals.get("__name__", "")
+        tb = tb.tb_next
+    package, _, name = module.rpartition(".")
+    return package.startswith(NATIVE_ROOT + ".tracer") and name not in _ACTING
+
+
+def _spread(
+    code: CodeType, bound: int, values: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by name as a call: elements of `*args` are named args_0, args_1, ..."""
+    rest = dict(values)
+    names = code.co_varnames
+    positional = [rest.pop(n) for n in names[bound : code.co_argcount] if n in rest]
+    if code.co_flags & _VARARGS:
+        name = names[code.co_argcount + code.co_kwonlyargcount]
+        while (key := f"{name}_{len(positional) + bound - code.co_argcount}") in rest:
+            positional.append(rest.pop(key))
+    return tuple(positional), rest
 
 
 def _end(trace: Trace, paths: list[Path]) -> None:
