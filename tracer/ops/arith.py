@@ -3,7 +3,7 @@
 Rows are pure. `cpp` is a template over the operands, `extra['prec']` its C++ precedence (lower
 binds tighter), `semantics` its meaning on NumPy scalars or Python numbers before wrapping,
 `extra['sign']` how a sign is known: 'all' operands non-negative, 'any' of them, 'always', 'left',
-'right', 'never'. Operands have been converted to one dtype; the result's dtype is the value's type.
+'right', 'never', `extra['partial']` marks what has no result for some operands. Operands have been converted to one dtype; the result's dtype is the value's type.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ def _row(
     sign: str = "never",
     form: Form = _BINARY,
     helper: str = "",
+    partial: bool = False,
 ) -> OpSpec:
-    extra = {"prec": prec, "sign": sign, "helper": helper}
+    extra = {"prec": prec, "sign": sign, "helper": helper, "partial": partial}
     return register(
         OpSpec(
             f"scalar.{name}",
@@ -61,18 +62,32 @@ MUL = _row("mul", "{0} * {1}", 5, "Product of two scalars.", operator.mul, "all"
 DIV = _row("div", "{0} / {1}", 5, "True division of two floats.", operator.truediv)
 FLOORDIV = _row(
     "floordiv", "FloorDiv({0}, {1})", 2, "Division rounding down.", operator.floordiv,
-    "all", helper="floordiv",
+    "all", helper="floordiv", partial=True,
 )  # fmt: skip
 FLOORMOD = _row(
     "floormod", "FloorMod({0}, {1})", 2, "Remainder with the sign of the divisor.",
-    operator.mod, "right", helper="floormod",
+    operator.mod, "right", helper="floormod", partial=True,
 )  # fmt: skip
-TRUNCDIV = _row("truncdiv", "{0} / {1}", 5, "Division of non-negative integers.", _trunc_div, "all")
-TRUNCMOD = _row(
-    "truncmod", "{0} % {1}", 5, "Remainder of non-negative integers.", _trunc_mod, "left"
+TRUNCDIV = _row(
+    "truncdiv",
+    "{0} / {1}",
+    5,
+    "Division of non-negative integers.",
+    _trunc_div,
+    "all",
+    partial=True,
 )
-SHL = _row("shl", "{0} << {1}", 7, "Left shift.", operator.lshift, "left")
-SHR = _row("shr", "{0} >> {1}", 7, "Arithmetic right shift.", operator.rshift, "left")
+TRUNCMOD = _row(
+    "truncmod",
+    "{0} % {1}",
+    5,
+    "Remainder of non-negative integers.",
+    _trunc_mod,
+    "left",
+    partial=True,
+)
+SHL = _row("shl", "{0} << {1}", 7, "Left shift.", operator.lshift, "left", partial=True)
+SHR = _row("shr", "{0} >> {1}", 7, "Arithmetic right shift.", operator.rshift, "left", partial=True)
 AND = _row("and", "{0} & {1}", 11, "Bitwise and.", operator.and_, "any")
 OR = _row("or", "{0} | {1}", 13, "Bitwise or.", operator.or_, "all")
 XOR = _row("xor", "{0} ^ {1}", 12, "Bitwise exclusive or.", operator.xor, "all")

@@ -32,14 +32,50 @@ _VARKEYWORDS = 0x08
 #: Methods of builtin containers that change them.
 MUTATORS: dict[type, frozenset[str]] = {
     list: frozenset(
-        ["append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "__setitem__", "__delitem__", "__iadd__"]
+        [
+            "append",
+            "extend",
+            "insert",
+            "pop",
+            "remove",
+            "clear",
+            "sort",
+            "reverse",
+            "__setitem__",
+            "__delitem__",
+            "__iadd__",
+        ]
     ),
-    dict: frozenset(["update", "pop", "popitem", "setdefault", "clear", "__setitem__", "__delitem__", "__ior__"]),
+    dict: frozenset(
+        ["update", "pop", "popitem", "setdefault", "clear", "__setitem__", "__delitem__", "__ior__"]
+    ),
     set: frozenset(
-        ["add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update", "symmetric_difference_update"]
+        [
+            "add",
+            "discard",
+            "remove",
+            "pop",
+            "clear",
+            "update",
+            "difference_update",
+            "intersection_update",
+            "symmetric_difference_update",
+        ]
     ),
     deque: frozenset(
-        ["append", "appendleft", "extend", "extendleft", "pop", "popleft", "insert", "remove", "clear", "rotate", "reverse"]
+        [
+            "append",
+            "appendleft",
+            "extend",
+            "extendleft",
+            "pop",
+            "popleft",
+            "insert",
+            "remove",
+            "clear",
+            "rotate",
+            "reverse",
+        ]
     ),
     bytearray: frozenset(["append", "extend", "insert", "pop", "remove", "clear", "reverse"]),
 }

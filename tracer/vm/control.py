@@ -9,14 +9,13 @@ loops need no mechanism of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import bool_, int32
-from ..language.scalar import Scalar, compare, logical_not
-from ..trace import Assign, Block, Declare, If, Jump, Value
+from ..language.scalar import Scalar, compare, emit, logical_not, truth
+from ..ops import arith
+from ..trace import Assign, Block, Declare, If, Jump, Op, Value
 from .frame import RETURNS, STOP, YIELD, DeadEnd, Frame, NeedsUnroll, Path, Restart, Signal
 from .merge import Mark, adopt, merge, merged
 from .raising import refuse_if_caught
@@ -81,25 +80,6 @@ class Snapshot:
             vm.block = self.block
 
 
-@contextmanager
-def region(vm: Machine, frame: Frame, block: Block) -> Iterator[None]:
-    """Runtime control: `block` is current and `frame` runs one level deeper."""
-    saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
-    if not vm.controls:
-        vm.base = vm.heap.floor
-    vm.controls.append(frame.site())
-    vm.journaling = True
-    frame.depth += 1
-    frame.pending = []
-    vm.block = block
-    try:
-        yield
-    finally:
-        vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
-        vm.controls.pop()
-        frame.depth -= 1
-
-
 def run_region(
     vm: Machine,
     frame: Frame,
@@ -114,28 +94,48 @@ def run_region(
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
+    saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
+    controls = len(vm.controls)
+    if not controls:
+        vm.base = vm.heap.floor
+    vm.controls.append(frame.site())
+    vm.journaling = True
+    frame.depth += 1
+    frame.pending = []
+    vm.block, frame.stops, frame.jumps, frame.pc = block, stops, jumps, pc
+    try:
+        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap))
+    finally:
+        vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
+        frame.depth -= 1
+
+
+def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> Any:
+    """Run a frame; what the kernel raises under runtime control is a trap on the device.
+
+    `controls` is the number of runtime conditions around the run itself.
+    """
     site = frame.site()
-    with region(vm, frame, block):
-        frame.stops = stops
-        frame.jumps = jumps
-        frame.pc = pc
-        try:
-            return end_of_run(vm, frame, vm.run(frame))
-        except DeadEnd:
-            return frame.pending
-        except (KernelError, Signal):
+    try:
+        return vm.run(frame)
+    except DeadEnd:
+        return []
+    except (KernelError, Signal):
+        raise
+    except Exception as exc:
+        if len(vm.controls) == controls or not vm.is_raised(exc):
             raise
-        except Exception as exc:
-            if not trap:
-                raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
-            return _trap(vm, frame, exc, site)
+        if not trap:
+            raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
+        _trap(vm, frame, exc, site)
+        return []
+    finally:
+        del vm.controls[controls:]
 
 
-def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> list[Path]:
+def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
     """An exception left an arm: on the device that is a trap."""
     place = vm.site_of(exc)
-    if not vm.is_raised(exc):
-        raise exc
     refuse_if_caught(vm, frame, site, exc, place)
     text = type(exc).__name__
     if exc.args and isinstance(message := exc.args[0], RuntimeText):
@@ -144,7 +144,6 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> list[Path]:
     elif exc.args:
         text += f": {exc}"
     vm.block.nodes.append(Jump("trap", place, text))
-    return frame.pending
 
 
 def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
@@ -152,14 +151,15 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     flow = frame.program.flow
     _restart_loops(frame, flow, a, b)
     stops = frame.stops
-    joins, a_exits, b_exits = flow.branch(frame.pc, a, b, stops)
     site = frame.site()
+    cond, a, b = fold(vm, frame, cond, a, b)
+    joins = flow.joins(frame.pc, (a, b), stops)
     before = Snapshot(vm, frame)
     then, orelse = Block(vm.block), Block(vm.block)
     arms = [(a, then), (b, orelse)]
-    if b_exits and not a_exits:
-        arms.reverse()
     inside = stops | joins
+    if _rank(frame, flow, b, inside) < _rank(frame, flow, a, inside):
+        arms.reverse()
     (first_pc, first_block), (second_pc, second_block) = arms
     first = run_region(vm, frame, first_block, first_pc, inside, frame.jumps)
     before.restore(vm, frame)
@@ -167,11 +167,22 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     if all(p.dest in frame.jumps and p.dest not in joins for p in first):
         vm.block.nodes.append(node)
         frame.pending += first
+        vm.controls.append(site)
         return second_pc
     second = run_region(vm, frame, second_block, second_pc, inside, frame.jumps)
     before.restore(vm, frame)
     vm.block.nodes.append(node)
     return resolve(vm, frame, first + second, joins, before.mark())
+
+
+def _rank(frame: Frame, flow: Any, arm: int, stops: frozenset[int]) -> int:
+    """Which arm of a branch is nested while the other goes on behind: the lower."""
+    if flow.only_raises(arm, stops):
+        return 0
+    loop = next((p for p in flow.loops_at(frame.pc) if p.header in frame.stops), None)
+    if loop is not None and not flow.reaches(arm, loop.header, loop.nodes):
+        return 1
+    return 2 if flow.is_trivial(arm, stops) else 3
 
 
 def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
@@ -182,9 +193,11 @@ def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
             break
         if loop.is_for or loop.header in frame.program.unrolled:
             continue
-        inside = [flow.reaches(n, loop.header, loop.nodes) for n in (a, b)]
-        if not all(inside):
-            leaves = loop
+        for arm in (a, b):
+            if not flow.reaches(arm, loop.header, loop.nodes) and not flow.only_raises(
+                arm, frame.stops
+            ):
+                leaves = loop
     if leaves is not None:
         raise Restart(frame, leaves.header)
 
@@ -197,41 +210,40 @@ def resolve(
     `own` are the labels at which this construct joins. Returns the label to go on at, or the paths
     with which the run ends.
     """
-    while True:
-        stay = []
-        for path in paths:
-            if path.dest not in own and path.dest in frame.jumps:
-                frame.pending.append(path)
-            else:
-                stay.append(path)
-        dests = {path.dest for path in stay}
-        if not dests & own:
-            return stay
-        if len(dests) == 1:
-            merge(vm, frame, stay, mark)
-            return dests.pop()
-        paths, mark = dispatch(vm, frame, stay, own, mark)
-
-
-def dispatch(
-    vm: Machine, frame: Frame, paths: list[Path], own: frozenset[int], mark: Mark
-) -> tuple[list[Path], Mark]:
-    """Paths with several destinations: a variable says which; run the first destination."""
     groups: dict[int, list[Path]] = {}
     for path in paths:
-        groups.setdefault(path.dest, []).append(path)
+        if path.dest not in own and path.dest in frame.jumps:
+            frame.pending.append(path)
+        else:
+            groups.setdefault(path.dest, []).append(path)
     mine = [d for d in groups if d in own]
+    if not mine:
+        return [path for group in groups.values() for path in group]
+    if len(groups) == 1:
+        merge(vm, frame, groups[mine[0]], mark)
+        return mine[0]
     first = frame.program.flow.first_of(mine, frame.stops, frame.pc)
     order = [first, *(d for d in groups if d != first)]
-    site = frame.site()
-    states, chain = land(vm, frame, [groups[d] for d in order], mark, site)
+    states, chain = land(vm, frame, [groups[d] for d in order], mark)
+    return run_first(vm, frame, states, own, chain)
+
+
+def run_first(
+    vm: Machine, frame: Frame, states: list[Path], own: frozenset[int], chain: Mark
+) -> int | list[Path]:
+    """Of states in the tail blocks of an `if` chain, run the first and bring all together."""
     state = states[0]
+    if state.dest not in own:
+        return states
     assert state.block is not None
+    others = tuple(s.dest for s in states[1:] if s.dest != RETURNS)
+    own |= frame.program.flow.joins(frame.pc, (state.dest, *others), frame.stops)
     before = Snapshot(vm, frame)
     adopt(vm, frame, state)
-    ran = run_region(vm, frame, state.block, first, frame.stops | (own - {first}), frame.jumps)
+    stops = frame.stops | (own - {state.dest})
+    ran = run_region(vm, frame, state.block, state.dest, stops, frame.jumps)
     before.restore(vm, frame)
-    return ran + states[1:], chain
+    return resolve(vm, frame, ran + states[1:], own, chain)
 
 
 def land(
@@ -239,7 +251,6 @@ def land(
     frame: Frame,
     groups: list[list[Path]],
     mark: Mark,
-    site: Site,
     preferred: dict[int, Value] | None = None,
 ) -> tuple[list[Path], Mark]:
     """Bring groups of paths into tail blocks of an `if` chain in the current block.
@@ -247,6 +258,7 @@ def land(
     Every group's paths set a variable to the group's number and merge their states. Returns the
     groups' states and the place of the chain.
     """
+    site = frame.site()
     two = len(groups) == 2
     name = "returned" if two and groups[1][0].dest == RETURNS else "left" if two else "way"
     var = Scalar(bool_ if two else int32, mark.block, None, name)
@@ -275,6 +287,95 @@ def land(
         vm.block = orelse
     vm.block = block
     return states, chain
+
+
+def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scalar, int, int]:
+    """Take `x and y`, `x or y` on pure operands as one condition.
+
+    Where the block behind one outcome only computes a second condition that shares the other
+    outcome, and computing it early can do no harm, the two become `&&` or `||`.
+    """
+    while True:
+        for target, other, when_true in ((a, b, True), (b, a, False)):
+            found = _second_condition(vm, frame, target, other)
+            if found is not None:
+                second, goes_on, same_when = found
+                if same_when == when_true:
+                    second = logical_not(second)
+                cond = emit(arith.LAND if when_true else arith.LOR, (cond, second), bool_)
+                a, b = (goes_on, other) if when_true else (other, goes_on)
+                break
+        else:
+            return cond, a, b
+
+
+def _second_condition(
+    vm: Machine, frame: Frame, target: int, other: int
+) -> tuple[Scalar, int, bool] | None:
+    """A pure condition computed at `target` with one outcome at `other`.
+
+    Returns it, where its other outcome goes, and which truth value leads to `other`.
+    """
+    if target in frame.stops:
+        return None
+    instrs, flow = frame.code.instrs, frame.program.flow
+    if flow.leader(frame.pc) in flow.loops and instrs[target].span[0] != instrs[frame.pc].span[0]:
+        # The test of a loop stays apart from an `if ...: break` that begins its body.
+        return None
+    end = target + 1
+    while instrs[end].op in _PURE:
+        end += 1
+    jump = instrs[end]
+    if jump.op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        return None
+    outcomes = {jump.op == "POP_JUMP_IF_TRUE": jump.arg, jump.op != "POP_JUMP_IF_TRUE": end + 1}
+    landing = flow.landing(other)
+    same = next((t for t, place in outcomes.items() if flow.landing(place) == landing), None)
+    if same is None:
+        return None
+    second = _evaluate(vm, frame, target + 1, end)
+    return None if second is None else (second, outcomes[not same], same)
+
+
+def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
+    """The runtime bool that instructions leave on the stack, if all they record is harmless."""
+    before = Snapshot(vm, frame)
+    pc = frame.pc
+    block = vm.block
+    vm.block = Block(block.parent)
+    depth = len(frame.stack)
+    try:
+        for frame.pc in range(start, end):
+            handler, arg = frame.ops[frame.pc]
+            if handler(vm, frame, arg) is not None:
+                return None
+        value = frame.stack.pop()
+        second = truth(value) if isinstance(value, Scalar) else None
+        nodes = vm.block.nodes
+        if second is None or len(frame.stack) > depth or not all(map(_is_harmless, nodes)):
+            second = None
+    except Exception:
+        second = None
+    finally:
+        vm.block = block
+        frame.pc = pc
+    if second is None:
+        before.restore(vm, frame)
+        return None
+    block.nodes += nodes
+    for node in nodes:
+        node.result.block = block
+    return second
+
+
+def _is_harmless(node: Any) -> bool:
+    return isinstance(node, Op) and node.spec.pure and not node.spec.extra.get("partial")
+
+
+_PURE = {
+    "LOAD_FAST", "LOAD_CONST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "COMPARE_OP",
+    "BINARY_OP", "UNARY_OP", "COPY", "SWAP", "POP_TOP", "TO_BOOL", "IS_OP",
+}  # fmt: skip
 
 
 def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:

@@ -44,10 +44,11 @@ class Flow:
     """The analysis of one code object."""
 
     __slots__ = (
-        "_branch",
+        "_joins",
         "_leader",
         "_live",
         "_loop_stops",
+        "_raises",
         "instrs",
         "leaders",
         "loop_of",
@@ -76,7 +77,8 @@ class Flow:
         self.loops = self._find_loops(full)
         self.loop_of = self._innermost()
         self._live = self._liveness(handlers)
-        self._branch: dict[Any, Any] = {}
+        self._joins: dict[Any, frozenset[int]] = {}
+        self._raises: dict[Any, bool] = {}
         self._loop_stops: dict[Any, frozenset[int]] = {}
 
     def leader(self, pc: int) -> int:
@@ -128,7 +130,7 @@ class Flow:
                     stores.add(self.instrs[k].arg)
                 k += 1
         last = self._last(header)
-        normal = next((t for t in self.succ[header] if not body >> t & 1), None)
+        normal = next((self.forward(t) for t in self.succ[header] if not body >> t & 1), None)
         is_for = self.instrs[last].op == "FOR_ITER" and last == header + 1
         return NaturalLoop(header, body, tuple(exits), normal, is_for, frozenset(stores))
 
@@ -200,24 +202,75 @@ class Flow:
                 entries |= {t for t in targets if shared >> t & 1}
         return frozenset(entries)
 
-    def branch(
-        self, pc: int, a: int, b: int, stops: frozenset[int]
-    ) -> tuple[frozenset[int], bool, bool]:
-        """Of a branch at `pc` to `a` or `b`: where its arms join, and which arm cannot get there.
-
-        Returns (joins, a_exits, b_exits): an arm exits when it reaches no join, only stops, a
-        return or a raise.
-        """
-        key = (pc, stops)
-        found = self._branch.get(key)
+    def joins(self, pc: int, starts: tuple[int, ...], stops: frozenset[int]) -> frozenset[int]:
+        """Where control flows from several labels, at a construct at `pc`, come together."""
+        key = (pc, starts, stops)
+        found = self._joins.get(key)
         if found is None:
             around = [p for p in self.loops_at(pc) if p.header not in stops]
-            reach = [self._reach(n, stops, around) for n in (a, b)]
-            joins = self._entries((a, b), reach, around)
-            mask = sum(1 << j for j in joins)
-            found = (joins, not reach[0] & mask, not reach[1] & mask)
-            self._branch[key] = found
-        return found  # type: ignore[no-any-return]
+            reach = [self._reach(n, stops, around) for n in starts]
+            found = self._joins[key] = self._entries(starts, reach, around)
+        return found
+
+    def only_raises(self, label: int, stops: frozenset[int]) -> bool:
+        """Whether every way on from a label raises."""
+        key = (-1, (label,), stops)
+        found = self._raises.get(key)
+        if found is None:
+            reach = self._reach(label, stops, ())
+            found = label not in stops
+            for n in self.leaders:
+                if reach >> n & 1:
+                    last = self.instrs[self._last(n)].op
+                    if last in ("RETURN_VALUE", "REJECTED") or any(
+                        t in stops for t in self.succ[n]
+                    ):
+                        found = False
+            self._raises[key] = found
+        return found
+
+    def is_trivial(self, label: int, stops: frozenset[int]) -> bool:
+        """Whether nothing but jumps lies between a label and a stop."""
+        pc = label
+        for _ in range(8):
+            if pc in stops:
+                return True
+            op = self.instrs[pc].op
+            if op == "JUMP":
+                pc = self.instrs[pc].arg
+            elif op in ("LABEL", "POP_TOP"):
+                pc += 1
+            else:
+                return False
+        return False
+
+    def forward(self, label: int) -> int:
+        """The label that a label is only a jump to."""
+        for _ in range(8):
+            target = self.instrs[label + 1]
+            if target.op == "LABEL":
+                label += 1
+            elif target.op == "JUMP":
+                label = target.arg
+            else:
+                break
+        return label
+
+    def landing(self, label: int) -> int:
+        """The label that a label leads to when nothing but jumps and pops lies between."""
+        pc = last = label
+        for _ in range(8):
+            op = self.instrs[pc].op
+            if op == "LABEL":
+                last = pc
+                pc += 1
+            elif op == "JUMP":
+                pc = self.instrs[pc].arg
+            elif op == "POP_TOP":
+                pc += 1
+            else:
+                break
+        return last
 
     def loop_stops(self, loop: NaturalLoop, stops: frozenset[int]) -> frozenset[int]:
         """Where the exits of a loop come together again (and its normal exit)."""

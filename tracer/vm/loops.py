@@ -14,7 +14,7 @@ from ..diagnostics import KernelError, error
 from ..language.dtypes import DataType
 from ..language.scalar import Scalar, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Value, count_ops
-from .control import EVERYWHERE, Snapshot, land, resolve, run_region
+from .control import EVERYWHERE, Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
 from .heap import Entry, kind_of
@@ -241,8 +241,9 @@ class LoopTracer:
     def _finish(self, back: list[Path], exits: list[Path]) -> int | list[Path]:
         vm, frame, node = self.vm, self.frame, self.node
         assert node is not None
+        taken = {id(p.block) for p in back + exits}
         for path in back:
-            self._carry(path, node.body)
+            self._carry(path, node.body, taken)
         leave = [p for p in exits if p.dest != RETURNS or not frame.is_kernel]
         for path in exits:
             if path.dest == RETURNS and frame.is_kernel:
@@ -266,12 +267,16 @@ class LoopTracer:
             states, chain = [state], mark
             state.block = vm.block
         else:
-            ordered = sorted(groups.values(), key=lambda g: g[0].dest not in self.own)
-            states, chain = land(vm, frame, ordered, mark, self.site, preferred)
+            mine = [d for d in groups if d in self.own]
+            first = self.flow.first_of(mine, frame.stops, frame.pc) if mine else next(iter(groups))
+            order = [first, *(d for d in groups if d != first)]
+            states, chain = land(vm, frame, [groups[d] for d in order], mark, preferred)
         for path in leave:
             if path.block is not None:
                 path.block.nodes.append(Jump("break", path.site))
-        if len(states) == 1 and states[0].dest in self.own:
+        if len(states) > 1:
+            return run_first(vm, frame, states, self.own, chain)
+        if states[0].dest in self.own:
             adopt(vm, frame, states[0])
             return states[0].dest
         return resolve(vm, frame, states, self.own, chain)
@@ -290,7 +295,7 @@ class LoopTracer:
         path.site = self.site
         return path
 
-    def _carry(self, path: Path, body: Block) -> None:
+    def _carry(self, path: Path, body: Block, taken: set[int]) -> None:
         """Assign the loop's variables at the end of an iteration."""
         vm = self.vm
         block = path.block
@@ -312,15 +317,15 @@ class LoopTracer:
         if pairs:
             names, values = zip(*pairs, strict=True)
             block.nodes.append(Assign(names, values, path.site))
-        if not is_tail(block, body):
+        if not is_tail(block, body, taken):
             block.nodes.append(Jump("continue", path.site))
 
 
-def is_tail(block: Block, body: Block) -> bool:
-    """Whether the end of `block` is the end of `body`."""
+def is_tail(block: Block, body: Block, taken: set[int]) -> bool:
+    """Whether the end of `block` is the end of `body`; `taken` blocks go on behind their nodes."""
     while block is not body:
         parent = block.parent
-        if parent is None or not parent.nodes:
+        if parent is None or not parent.nodes or id(parent) in taken:
             return False
         last = parent.nodes[-1]
         if not (isinstance(last, If) and (last.then is block or last.orelse is block)):
@@ -397,7 +402,7 @@ def _once(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     cond = compare("<" if state.ascending else ">", start, stop)
     enter = frame.pc + 1
     before = Snapshot(vm, frame)
-    joins, _, _ = frame.program.flow.branch(frame.pc, enter, target, frame.stops)
+    joins = frame.program.flow.joins(frame.pc, (enter, target), frame.stops)
     then, orelse = Block(vm.block), Block(vm.block)
     frame.stack.append(start)
     inside = frame.stops | joins

@@ -17,7 +17,7 @@ from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
 from ..trace import Jump, Param, Recorder, Trace, Value, swap_current
 from .calls import bind, call
-from .control import Snapshot, end_of_run, resolve
+from .control import Snapshot, end_of_run, resolve, run_guarded
 from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
@@ -274,9 +274,7 @@ class Machine(Recorder):
             positional, keywords = _spread(code, len(bound), values)
             bind(frame, fn, bound + positional, keywords)
             self.frame = frame
-            _end(self.trace, end_of_run(self, frame, self.run(frame)))
-        except DeadEnd:
-            _end(self.trace, frame.pending)
+            _end(self.trace, end_of_run(self, frame, run_guarded(self, frame, 0)))
         except (KernelError, Signal):
             raise
         except RecursionError as exc:
@@ -386,7 +384,7 @@ class Machine(Recorder):
         bind(frame, function, args, kwargs)
         self._check_recursion(frame)
         mark = Mark(self.block, len(self.block.nodes), len(self.born))
-        result = self.run(frame)
+        result = run_guarded(self, frame, len(self.controls))
         if result is RETURN:
             return frame.retval
         self.rejoin(frame, result, mark)
@@ -490,7 +488,8 @@ def _spread(
 
 def _end(trace: Trace, paths: list[Path]) -> None:
     """Ways out of the kernel that are not its last statement return there."""
+    taken = {id(p.block) for p in paths}
     for path in paths:
         block = path.block
-        if block is not None and not block.ended() and not is_tail(block, trace.body):
+        if block is not None and not block.ended() and not is_tail(block, trace.body, taken):
             block.nodes.append(Jump("return", path.site))
