@@ -123,7 +123,8 @@ class Flow:
         for n in self.leaders:
             if not body >> n & 1:
                 continue
-            exits += [t for t in self.succ[n] if not body >> t & 1 and t not in exits]
+            leaving = [self.forward(t) for t in self.succ[n] if not body >> t & 1]
+            exits += [t for t in leaving if t not in exits]
             k = n + 1
             while k < len(self.instrs) and self.instrs[k].op != "LABEL":
                 if self.instrs[k].op in _WRITES:
