@@ -1,3 +1,105 @@
-"""asctrace: plain Python functions become Ascend C kernels."""
+"""Python kernels, traced from their bytecode and lowered to Ascend C.
+
+The front door: this module holds the public names and nothing else. The operations (`add`,
+`data_copy`, ...) come from the table in `tracer/ops`, so that a row there is enough.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from .runtime.jit import Kernel, jit
+from .runtime.platform import set_platform
+from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
+from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
+from .tracer.language.constexpr import ConstExpr
+from .tracer.language.dtypes import (
+    DataType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float_,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .tracer.language.enums import HardEvent, PipeID, TPosition
+from .tracer.language.functions import ceildiv
+from .tracer.language.pipe import TPipe, TQue
+from .tracer.language.ranges import range, static_range
+from .tracer.language.structs import BinaryRepeatParams
+from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
+from .tracer.ops.functions import functions
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "BinaryRepeatParams",
+    "Compiled",
+    "ConstExpr",
+    "DataType",
+    "Finding",
+    "GlobalAddress",
+    "GlobalTensor",
+    "HardEvent",
+    "Kernel",
+    "KernelError",
+    "KernelWarning",
+    "LaunchInfo",
+    "LocalTensor",
+    "Lowered",
+    "PipeID",
+    "SimParams",
+    "Span",
+    "TPipe",
+    "TPosition",
+    "TQue",
+    "Traced",
+    "bfloat16",
+    "bool_",
+    "ceildiv",
+    "float16",
+    "float32",
+    "float_",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "int_",
+    "jit",
+    "range",
+    "set_platform",
+    "static_range",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+_functions = functions()
+globals().update(_functions)
+__all__ += sorted(_functions)
+
+if TYPE_CHECKING:
+    from .runtime.simulator import SimParams
+
+
+def __getattr__(name: str) -> Any:
+    """Type checkers: the operations of the table. At run time: what is too heavy for the start."""
+    if name == "SimParams":
+        from .runtime.simulator import SimParams
+
+        return SimParams
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# Where users find them, so what a traceback calls them.
+KernelError.__module__ = __name__
+KernelWarning.__module__ = __name__

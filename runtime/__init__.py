@@ -1,0 +1,1 @@
+"""From a Python function to a finished launch: jit, specialisation, devices."""

@@ -176,6 +176,11 @@ _rows(
             "arithmetic without a result",
             "The scalar unit was asked for a division by zero or a shift out of range.",
         ),
+        (
+            "AT0401",
+            "wrong setting",
+            "An option or an environment variable has a value that it cannot have.",
+        ),
     ],
 )
 _rows(

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import bool_, int32
 from ..language.scalar import Scalar, compare, logical_not
-from ..trace import Assign, Block, Declare, If, Jump
-from .frame import RETURNS, STOP, YIELD, Frame, Path, Restart, Signal
+from ..trace import Assign, Block, Declare, If, Jump, Value
+from .frame import RETURNS, STOP, YIELD, DeadEnd, Frame, NeedsUnroll, Path, Restart, Signal
 from .merge import Mark, adopt, merge, merged
 from .raising import refuse_if_caught
+from .text import RuntimeText, record_text
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -84,9 +85,10 @@ class Snapshot:
 def region(vm: Machine, frame: Frame, block: Block) -> Iterator[None]:
     """Runtime control: `block` is current and `frame` runs one level deeper."""
     saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
-    if not vm.control:
+    if not vm.controls:
         vm.base = vm.heap.floor
-    vm.control += 1
+    vm.controls.append(frame.site())
+    vm.journaling = True
     frame.depth += 1
     frame.pending = []
     vm.block = block
@@ -94,24 +96,38 @@ def region(vm: Machine, frame: Frame, block: Block) -> Iterator[None]:
         yield
     finally:
         vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
-        vm.control -= 1
+        vm.controls.pop()
         frame.depth -= 1
 
 
 def run_region(
-    vm: Machine, frame: Frame, block: Block, pc: int, stops: frozenset[int], jumps: frozenset[int]
+    vm: Machine,
+    frame: Frame,
+    block: Block,
+    pc: int,
+    stops: frozenset[int],
+    jumps: frozenset[int],
+    trap: bool = True,
 ) -> list[Path]:
-    """Run from `pc` into `block` until a stop; the paths that leave, state included."""
+    """Run from `pc` into `block` until a stop; the paths that leave, state included.
+
+    An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
+    still be unrolled and the exception then be certain) it asks for that.
+    """
     site = frame.site()
     with region(vm, frame, block):
         frame.stops = stops
         frame.jumps = jumps
         frame.pc = pc
         try:
-            return vm.paths(frame, vm.run(frame))
+            return end_of_run(vm, frame, vm.run(frame))
+        except DeadEnd:
+            return frame.pending
         except (KernelError, Signal):
             raise
         except Exception as exc:
+            if not trap:
+                raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
             return _trap(vm, frame, exc, site)
 
 
@@ -121,7 +137,12 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> list[Path]:
     if not vm.is_raised(exc):
         raise exc
     refuse_if_caught(vm, frame, site, exc, place)
-    text = vm.exception_text(exc)
+    text = type(exc).__name__
+    if exc.args and isinstance(message := exc.args[0], RuntimeText):
+        record_text(vm, (f"{text}: ", *message.pieces, "\n"))
+        text += f": {message.static()}"
+    elif exc.args:
+        text += f": {exc}"
     vm.block.nodes.append(Jump("trap", place, text))
     return frame.pending
 
@@ -214,7 +235,12 @@ def dispatch(
 
 
 def land(
-    vm: Machine, frame: Frame, groups: list[list[Path]], mark: Mark, site: Site
+    vm: Machine,
+    frame: Frame,
+    groups: list[list[Path]],
+    mark: Mark,
+    site: Site,
+    preferred: dict[int, Value] | None = None,
 ) -> tuple[list[Path], Mark]:
     """Bring groups of paths into tail blocks of an `if` chain in the current block.
 
@@ -235,7 +261,7 @@ def land(
     mark.insert(Declare(var, init, site))
     states = []
     for group in groups:
-        states.append(merged(vm, frame, group, mark)[0])
+        states.append(merged(vm, frame, group, mark, preferred)[0])
     chain = Snapshot(vm, frame).mark()
     block = vm.block
     for number, state in enumerate(states):

@@ -286,9 +286,7 @@ class Flow:
         return self._live[label]
 
 
-def _dominators(
-    entry: int, succ: dict[int, tuple[int, ...]]
-) -> tuple[list[int], dict[int, int]]:
+def _dominators(entry: int, succ: dict[int, tuple[int, ...]]) -> tuple[list[int], dict[int, int]]:
     """Reverse post-order of the reachable leaders and their dominators as bit sets."""
     order: list[int] = []
     seen = {entry}

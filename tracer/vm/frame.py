@@ -45,6 +45,10 @@ class Restart(Signal):
         self.header = header
 
 
+class DeadEnd(Signal):
+    """A call from which no path returns: the code after it is unreachable."""
+
+
 class NeedsUnroll(Signal):
     """A constant-range loop cannot be one C++ loop; `reason` says why."""
 
@@ -94,6 +98,7 @@ class Frame:
         "function",
         "generator",
         "globals",
+        "is_kernel",
         "jumps",
         "names",
         "ops",
@@ -105,6 +110,7 @@ class Frame:
         "retval",
         "set_at",
         "slots",
+        "snapshots",
         "stack",
         "stops",
     )
@@ -129,6 +135,8 @@ class Frame:
         self.generator: Any = None
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
+        self.snapshots: dict[int, Any] = {}
+        self.is_kernel = False
 
     def site(self) -> Site:
         """The place being executed."""

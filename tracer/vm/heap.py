@@ -80,6 +80,11 @@ def _read_cell(obj: Any) -> dict[Any, Any]:
         return {0: UNBOUND}
 
 
+def read_state(cell: CellType) -> Any:
+    """A cell's content, or UNBOUND."""
+    return _read_cell(cell)[0]
+
+
 def write_cell(obj: Any, state: dict[Any, Any]) -> None:
     """Set a cell's content, or empty it."""
     if state[0] is UNBOUND:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import KernelError, error
-from ..language.dtypes import DataType, int32, int64, promote
-from ..language.scalar import Scalar, convert, nonneg
-from ..trace import Block, Declare, Jump, Loop, Value, count_ops
+from ..language.dtypes import DataType
+from ..language.scalar import Scalar, compare, convert, nonneg
+from ..trace import Assign, Block, Declare, If, Jump, Loop, Value, count_ops
 from .control import EVERYWHERE, Snapshot, land, resolve, run_region
 from .flow import NaturalLoop
-from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison, Signal
+from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
 from .heap import Entry, kind_of
-from .merge import Merger, adopt, merged, same_constant, shape_error, variable, variable_type
+from .merge import adopt, merged, same_constant, shape_error, variable, variable_type
 from .ranges import RangeState
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class LoopTracer:
         self.entry = Snapshot(vm, frame)
         self.assumed = _Assumptions()
         self.vars: dict[Any, Value] = {}
+        self.entry_heap: dict[int, dict[Any, Any]] = {}
+        self.header_slots: list[Any] = []
+        self.header_heap: dict[int, Any] = {}
         self.node: Loop | None = None
         self._assume_stores()
 
@@ -90,6 +93,7 @@ class LoopTracer:
             vm.heap.touch(entry.obj, entry.site)
             kind = kind_of(entry.obj)
             state = kind.read(entry.obj)
+            self.entry_heap.setdefault(key, dict(state))
             name = location if isinstance(location, str) else "element"
             state[location] = self._start((key, location), name, type_, state[location])
             kind.write(entry.obj, state)
@@ -99,15 +103,13 @@ class LoopTracer:
             start += 1
         self.header_slots = list(frame.slots)
         self.header_heap = vm.heap.capture(self.entry.heap)
-        stops = self.entry_stops() | {self.loop.header} | self.own
-        index = self.node.index
+        head = vm.heap.mark()
+        stops = frame.stops | {self.loop.header} | self.own
         if self.counted is not None:
-            frame.stack[-1:] = [frame.stack[-1], index]
-        return run_region(vm, frame, body, start, stops, EVERYWHERE)
-
-    def entry_stops(self) -> frozenset[int]:
-        """The stops of the run around the loop."""
-        return self.frame.stops
+            frame.stack.append(self.node.index)
+        paths = run_region(vm, frame, body, start, stops, EVERYWHERE, not self.trial)
+        vm.heap.rollback(head)
+        return paths
 
     def _start(self, location: Any, name: str, type_: Any, value: Any) -> Any:
         """The value of a location at the head of an iteration."""
@@ -196,35 +198,213 @@ class LoopTracer:
         return self.counted is not None and self.counted.runs_once()
 
     def _object_fits(self, key: int, entry: Entry, state: dict[Any, Any]) -> bool:
-        if key in self.header_heap:
-            head = self.header_heap[key][1]
-        else:
-            first = next((e for e in self.vm_log() if id(e.obj) == key), None)
-            if first is None:
-                return True
-            head = first.before
+        head = kind_of(entry.obj).read(entry.obj)
+        if self._is_new(entry.obj):
+            return True
         if list(head) != list(state):
             if self.trial:
                 raise NeedsUnroll(f"a {type(entry.obj).__name__} changes its shape", entry.site)
-            if not self._existed(entry):
-                return True
             raise shape_error(entry, [head, state])
         ok = True
         for location, value in state.items():
             before = head[location]
             if before is value or same_constant(before, value):
                 continue
-            if not self._existed(entry):
-                continue
             if self.trial:
                 raise NeedsUnroll(f"a {type(entry.obj).__name__} changes", entry.site)
+            if kind_of(entry.obj).fixed:
+                raise error(
+                    "AT0303",
+                    f"a {type(entry.obj).__name__} is advanced in a runtime loop",
+                    entry.site,
+                    hint="take the values out before the loop",
+                )
             slot = (key, location)
             type_ = self.assumed.heap.get(slot, _VARIES)
             if type_ is None:
                 continue
-            new = self._weaken(type_, self._entry_value(entry, location), value, slot in self.vars)
+            first = self.entry_heap.get(key, head)[location]
+            new = self._weaken(type_, first, value, slot in self.vars)
             if not (new is type_ or new == type_):
                 self.assumed.heap[slot] = new
                 self.assumed.entries[key] = entry
                 ok = False
         return ok
+
+    def _is_new(self, obj: Any) -> bool:
+        """Whether an object was made in the body, so that no iteration sees the one before's."""
+        _, serial = self.vm.born.get(id(obj), (None, -1))
+        return serial >= self.entry.births
+
+    # -- after the passes ---------------------------------------------------------------------
+
+    def _finish(self, back: list[Path], exits: list[Path]) -> int | list[Path]:
+        vm, frame, node = self.vm, self.frame, self.node
+        assert node is not None
+        for path in back:
+            self._carry(path, node.body)
+        leave = [p for p in exits if p.dest != RETURNS or not frame.is_kernel]
+        for path in exits:
+            if path.dest == RETURNS and frame.is_kernel:
+                assert path.block is not None
+                path.block.nodes.append(Jump("return", path.site))
+        if self.counted is not None:
+            leave.append(self._exhausted())
+        self.entry.restore(vm, frame)
+        vm.block.nodes.append(node)
+        mark = self.entry.mark()
+        groups: dict[int, list[Path]] = {}
+        for path in leave:
+            groups.setdefault(path.dest, []).append(path)
+        if not groups:
+            return []
+        preferred = {id(v): v for v in self.vars.values()}
+        if len(groups) == 1:
+            state, poisoned = merged(vm, frame, leave, mark, preferred)
+            if self.trial and poisoned:
+                raise NeedsUnroll(f"`{poisoned[0].name}` {poisoned[0].reason}", self.site)
+            states, chain = [state], mark
+            state.block = vm.block
+        else:
+            ordered = sorted(groups.values(), key=lambda g: g[0].dest not in self.own)
+            states, chain = land(vm, frame, ordered, mark, self.site, preferred)
+        for path in leave:
+            if path.block is not None:
+                path.block.nodes.append(Jump("break", path.site))
+        if len(states) == 1 and states[0].dest in self.own:
+            adopt(vm, frame, states[0])
+            return states[0].dest
+        return resolve(vm, frame, states, self.own, chain)
+
+    def _exhausted(self) -> Path:
+        """The way a counted loop leaves when its range is used up."""
+        frame, loop = self.frame, self.loop
+        assert loop.normal_exit is not None
+        path = Path(frame, loop.normal_exit, None, self.header_heap)
+        path.slots = list(self.header_slots)
+        for location, var in self.vars.items():
+            if isinstance(location, int) and path.slots[location] is UNBOUND:
+                path.slots[location] = var
+        path.stack = self.entry.stack[:-1]
+        path.set_at = dict(self.entry.set_at)
+        path.site = self.site
+        return path
+
+    def _carry(self, path: Path, body: Block) -> None:
+        """Assign the loop's variables at the end of an iteration."""
+        vm = self.vm
+        block = path.block
+        assert block is not None
+        saved, vm.block = vm.block, block
+        pairs: list[tuple[Value, Any]] = []
+        for location, var in self.vars.items():
+            if isinstance(location, int):
+                value = path.slots[location]
+            else:
+                key, inner = location
+                value = path.heap[key][1][inner] if key in path.heap else var
+            if value is var:
+                continue
+            if isinstance(var.type, DataType):
+                value = convert(value, var.type)
+            pairs.append((var, value))
+        vm.block = saved
+        if pairs:
+            names, values = zip(*pairs, strict=True)
+            block.nodes.append(Assign(names, values, path.site))
+        if not is_tail(block, body):
+            block.nodes.append(Jump("continue", path.site))
+
+
+def is_tail(block: Block, body: Block) -> bool:
+    """Whether the end of `block` is the end of `body`."""
+    while block is not body:
+        parent = block.parent
+        if parent is None or not parent.nodes:
+            return False
+        last = parent.nodes[-1]
+        if not (isinstance(last, If) and (last.then is block or last.orelse is block)):
+            return False
+        block = parent
+    return True
+
+
+def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
+    """FOR_ITER on a range: the next index, a loop, or the end."""
+    if state.mode == "unroll" or state.trips == 0:
+        return unroll_step(vm, frame, state, target)
+    loop = frame.program.flow.loops.get(frame.pc - 1)
+    if loop is None:
+        # The body never comes back here, so it runs at most once.
+        if state.trips is not None:
+            return unroll_step(vm, frame, state, target)
+        return _once(vm, frame, state, target)
+    if state.mode == "loop" or state.trips is None:
+        return LoopTracer(vm, frame, loop, state, trial=False).trace()
+    before = Snapshot(vm, frame)
+    count = vm.recorded
+    reason: NeedsUnroll | KernelError
+    try:
+        tracer = LoopTracer(vm, frame, loop, state, trial=True)
+        result = tracer.trace()
+        assert tracer.node is not None
+        if count_ops(tracer.node.body) * state.trips > vm.options.unroll_limit:
+            return result
+        reason = NeedsUnroll("it is short", frame.site())
+    except (NeedsUnroll, KernelError) as exc:
+        reason = exc
+    before.restore(vm, frame, truncate=True)
+    vm.recorded = count
+    vm.unrolling[id(frame.code), frame.pc] = reason
+    return unroll_step(vm, frame, state, target)
+
+
+def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> int | None:
+    """One iteration of an unrolled constant range, or its end."""
+    assert state.trips is not None
+    if state.done >= state.trips:
+        frame.stack.pop()
+        return target
+    if vm.recorded > vm.options.unroll_hard_limit:
+        raise _too_long(vm, frame, state)
+    frame.stack[-1] = state.step_on()
+    frame.stack.append(state.value())
+    return None
+
+
+def _too_long(vm: Machine, frame: Frame, state: RangeState) -> KernelError:
+    reason = vm.unrolling.get((id(frame.code), frame.pc))
+    notes = []
+    if isinstance(reason, NeedsUnroll):
+        notes = [(f"it cannot be one C++ loop: {reason.reason}", reason.site)]
+    elif isinstance(reason, KernelError):
+        finding = reason.findings[0]
+        notes = [(f"it cannot be one C++ loop: {finding.code}: {finding.message}", None)]
+    return error(
+        "AT0114",
+        f"unrolling the loop over {state.trips} indices took the kernel past "
+        f"{vm.options.unroll_hard_limit} operations",
+        frame.site(),
+        notes=notes,
+        hint="keep Python containers and attributes out of the body, or use asc.range",
+    )
+
+
+def _once(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
+    """A runtime range whose body always leaves in its first iteration: an `if`."""
+    dtype = state.dtype()
+    start, stop = convert(state.start, dtype), convert(state.stop, dtype)
+    cond = compare("<" if state.ascending else ">", start, stop)
+    enter = frame.pc + 1
+    before = Snapshot(vm, frame)
+    joins, _, _ = frame.program.flow.branch(frame.pc, enter, target, frame.stops)
+    then, orelse = Block(vm.block), Block(vm.block)
+    frame.stack.append(start)
+    inside = frame.stops | joins
+    paths = run_region(vm, frame, then, enter, inside, frozenset())
+    before.restore(vm, frame)
+    frame.stack.pop()
+    paths += run_region(vm, frame, orelse, target, inside, frozenset())
+    before.restore(vm, frame)
+    vm.block.nodes.append(If(cond, then, orelse, frame.site()))
+    return resolve(vm, frame, paths, joins, before.mark())

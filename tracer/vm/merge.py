@@ -17,7 +17,7 @@ from ..diagnostics import Site, error
 from ..language.dtypes import DataType, int32, of_constant, promote
 from ..language.scalar import Scalar, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
-from ..trace import Assign, Block, Declare, Value, describe
+from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
 from .heap import Entry, kind_of
 
@@ -41,8 +41,8 @@ class Mark:
         self.index = index
         self.births = births
 
-    def insert(self, node: Declare) -> None:
-        """Put a declaration at the mark, after those put there before."""
+    def insert(self, node: Node) -> None:
+        """Put a node at the mark, after those put there before."""
         self.block.nodes.insert(self.index, node)
         self.index += 1
 
@@ -219,12 +219,14 @@ class Merger:
         )
         if var is None or any(var is v for pairs in self.assigns for v, _ in pairs):
             var = variable(type_, self.mark.block, name)
-            init = None
-            for path, value in zip(self.paths, values, strict=True):
-                if path.block is None:
-                    init = value
-            if init is not None and isinstance(type_, DataType):
-                init = self._converted(init, type_, self.mark.block)
+            init = next(
+                (x for path, x in zip(self.paths, values, strict=True) if path.block is None), None
+            )
+            if init is not None:
+                ahead = Block(self.mark.block.parent)
+                init = self._converted(init, type_, ahead)
+                for node in ahead.nodes:
+                    self.mark.insert(node)
             self.declares.append((var, init))
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
             if path.block is not None and value is not var:
@@ -344,7 +346,7 @@ def merge_states(merger: Merger, entry: Entry, states: list[dict[Any, Any]]) -> 
     keys = list(states[0])
     if any(list(s) != keys for s in states):
         raise shape_error(entry, states)
-    if kind_of(entry.obj).fixed and any(list(s.values()) != list(states[0].values()) for s in states):
+    if kind_of(entry.obj).fixed and not all(_identical(states[0], s) for s in states):
         raise error(
             "AT0303",
             f"{type(entry.obj).__name__} advanced under a runtime condition",
@@ -353,6 +355,10 @@ def merge_states(merger: Merger, entry: Entry, states: list[dict[Any, Any]]) -> 
         )
     sites = [entry.site] * len(states)
     return {k: merger.unify(_location(k), [s[k] for s in states], sites) for k in keys}
+
+
+def _identical(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    return all(same_constant(v, b[k]) for k, v in a.items())
 
 
 def _location(key: Any) -> str:
@@ -394,6 +400,3 @@ def merge(vm: Machine, frame: Frame, paths: list[Path], mark: Mark) -> list[Pois
     state, poisoned = merged(vm, frame, paths, mark)
     adopt(vm, frame, state)
     return poisoned
-
-
-__all__ = ["Mark", "Merger", "adopt", "describe", "merge", "merged"]

@@ -1,0 +1,316 @@
+"""`asc.jit` and the kernel object: `kernel[blocks](...)`, `.trace`, `.lower`, `.compile`.
+
+Owns the life of a launch: bind and classify the arguments, find or make the specialisation, hand it
+to a device. May import everything below `asctrace`; the tracer, the lowering and the devices are
+loaded when first used, `import asctrace` has a budget.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..tracer.chip import chip
+from ..tracer.diagnostics import error
+from ..tracer.vm.options import TraceOptions
+from . import knobs, platform
+from .arguments import adapt
+from .devices import device
+from .results import Compiled, LaunchInfo, Lowered, Traced
+from .signature import Signature
+from .specialise import Context, Specialisation, specialise, warn
+from .tracebacks import boundary
+
+if TYPE_CHECKING:
+    from ..lowering.text import TextOptions
+    from .simulator import SimParams
+
+#: The largest grid.
+MAX_BLOCKS = 65535
+#: Bound kernels kept for the methods of one class.
+_BOUND = 64
+
+
+@dataclass(frozen=True, slots=True)
+class JitOptions:
+    """The keywords of `asc.jit`; None leaves the choice to `set_platform` and the environment.
+
+    backend: 'auto', 'sim' or 'npu'. soc: the chip, such as 'Ascend910B1'. unroll_limit: a loop over
+    a constant range unrolls up to this number of recorded operations. always_compile: trace and
+    lower afresh at every use. name: the C++ name of the kernel. text: options of the emitted text.
+    sim: parameters of the simulator.
+    """
+
+    backend: str | None = None
+    soc: str | None = None
+    unroll_limit: int | None = None
+    always_compile: bool = False
+    name: str | None = None
+    text: TextOptions | None = None
+    sim: SimParams | None = None
+
+
+_OPTIONS = tuple(f.name for f in fields(JitOptions))
+
+
+def _options(given: dict[str, Any]) -> JitOptions:
+    unknown = [name for name in given if name not in _OPTIONS]
+    if unknown:
+        raise TypeError(f"asc.jit has no option {', '.join(unknown)}; it has {', '.join(_OPTIONS)}")
+    backend = given.get("backend")
+    if backend is not None and backend not in knobs.BACKENDS:
+        raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")
+    limit = given.get("unroll_limit")
+    if limit is not None and (type(limit) is not int or limit < 0):
+        raise ValueError(f"unroll_limit is {limit!r}, not a number from 0 up")
+    return JitOptions(**given)
+
+
+class Kernel:
+    """A Python function that launches as an Ascend C kernel; made by `asc.jit`.
+
+    `kernel[blocks](...)` runs it on a grid of blocks, `kernel[blocks, stream](...)` on a stream;
+    both return a `LaunchInfo`, also kept as `last_run`. A `KernelError` leaves the arrays as they
+    were. `trace_count` counts how often the function was traced for launches.
+    """
+
+    __wrapped__: Callable[..., Any]
+
+    #: The tracer goes on in `fn` when a kernel calls a kernel.
+    is_asctrace_kernel = True
+
+    def __init__(self, fn: Callable[..., Any], options: JitOptions, static: bool = False) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn = fn
+        self.options = options
+        self.name = options.name or _cpp_name(getattr(fn, "__name__", "kernel"))
+        self.signature = Signature(fn, self.name)
+        self.trace_count = 0
+        self.last_run: LaunchInfo | None = None
+        self._static = static
+        self._contexts: dict[Any, Context] = {}
+        self._bound: dict[int, Kernel] = {}
+        function: Any = getattr(fn, "__func__", fn)
+        self._function: FunctionType = function
+
+    # -- public entries: properties, so that what they return is a boundary, whose frame shows as
+    #    the kernel's own
+
+    @functools.cached_property
+    def _boundary(self) -> Callable[..., Any]:
+        return boundary(self._function)
+
+    @property
+    def trace(self) -> Callable[..., Traced]:
+        """`trace(*args, always_compile=False)`: the recorded operations, unchecked."""
+        return MethodType(self._boundary, self._trace)
+
+    @property
+    def lower(self) -> Callable[..., Lowered]:
+        """`lower(*args, always_compile=False)`: check and emit Ascend C text."""
+        return MethodType(self._boundary, self._lower)
+
+    @property
+    def compile(self) -> Callable[..., Compiled]:
+        """`compile(*args, always_compile=False)`: lower and make ready for the device.
+
+        AT0305 when that is the NPU and there is no CANN.
+        """
+        return MethodType(self._boundary, self._compile)
+
+    @property
+    def dispatch(self) -> Callable[..., tuple[Specialisation, tuple[Any, ...]]]:
+        """`dispatch(blocks, *args)`: all of a launch but the run.
+
+        Returns the specialisation and the runtime arguments that a device would get.
+        """
+        return MethodType(self._boundary, self._dispatch)
+
+    def __getitem__(self, grid: Any) -> Callable[..., LaunchInfo]:
+        return MethodType(self._boundary, functools.partial(self._launch, grid))
+
+    @property
+    def __call__(self) -> Callable[..., Any]:
+        """Calling a kernel is an error, AT0113, except from the code of a kernel."""
+        return MethodType(self._boundary, self._refuse_call)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Kernel:
+        """As a class attribute a kernel is a method: `obj.kernel[blocks](...)`."""
+        if instance is None or self._static:
+            return self
+        bound = self._bound.get(id(instance))
+        if bound is None:
+            if len(self._bound) >= _BOUND:
+                del self._bound[next(iter(self._bound))]
+            # The bound kernel keeps the instance alive, so the id stays its own.
+            bound = Kernel(MethodType(self._function, instance), self.options)
+            bound._boundary = self._boundary
+            self._bound[id(instance)] = bound
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<asctrace kernel {self.signature}>"
+
+    # -- behind the boundary
+
+    def _refuse_call(self, *args: Any, **kwargs: Any) -> Any:
+        raise error(
+            "AT0113",
+            f"{self.name} is a kernel, a plain call does not launch it",
+            hint=f"launch it as {self.name}[blocks](...), or call it from another kernel",
+        )
+
+    def _launch(self, grid: Any, *args: Any, **kwargs: Any) -> LaunchInfo:
+        blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
+        target = device(platform.backend_name(self.options.backend))
+        found, values = self._dispatch(blocks, *args, **kwargs)
+        program = found.program.get(target.name)
+        if program is None:
+            program = found.program[target.name] = target.compile(found.trace)
+        info = target.launch(program, values, int(blocks), stream, self.options.sim)
+        for finding in info.findings:
+            warn(finding, self._function)
+        self.last_run = info
+        return info
+
+    def _dispatch(
+        self, blocks: Any, *args: Any, **kwargs: Any
+    ) -> tuple[Specialisation, tuple[Any, ...]]:
+        if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
+            self._check_blocks(blocks)
+        found, values = self._find(args, kwargs)
+        if found.unchecked:
+            found.check(self._function)
+        return found, found.pick(values)
+
+    def _trace(self, *args: Any, **kwargs: Any) -> Traced:
+        return Traced(self._find(args, kwargs)[0].trace)
+
+    def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        return self._lowered(self._find(args, kwargs)[0])
+
+    def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
+        target = device(platform.backend_name(self.options.backend))
+        found = self._find(args, kwargs)[0]
+        lowered = self._lowered(found)
+        program = found.program[target.name] = target.compile(found.trace)
+        return Compiled(target.name, lowered, program)
+
+    def _lowered(self, found: Specialisation) -> Lowered:
+        findings = found.check(self._function)
+        if found.lowered is None:
+            from ..lowering.text import TextOptions, emit
+
+            source = emit(found.trace, self.options.text or TextOptions())
+            found.lowered = Lowered(source, found.trace, findings)
+        return found.lowered
+
+    # -- finding the specialisation
+
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Specialisation, tuple[Any, ...]]:
+        """The specialisation for a call and the bound values, foreign arrays as NumPy views."""
+        context = self._contexts.get((platform.current.soc, *knobs.code_state()))
+        if context is None:
+            context = self._make_context()
+        signature = self.signature
+        names, tables, fresh = signature.names, signature.tables, self.options.always_compile
+        if kwargs or len(args) != signature.count:
+            if kwargs and "always_compile" not in signature.names:
+                fresh = kwargs.pop("always_compile", fresh)
+            names, tables, args = signature.bind(args, kwargs)
+        try:
+            keys = tuple([table[type(a)](a) for table, a in zip(tables, args)])  # noqa: B905
+        except KeyError:
+            keys, args = self._adapt(names, tables, args)
+        key: Any = keys if names is signature.names else (names, keys)
+        if not fresh:
+            for found in context.cache.get(key, ()):
+                if found.holds(args):
+                    return found, args
+        found, keep = specialise(self, context, names, keys, args)
+        self.trace_count += 1
+        if keep and not fresh:
+            context.add(key, found)
+        return found, args
+
+    def _adapt(
+        self, names: tuple[str, ...], tables: tuple[Any, ...], values: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Keys and values for arguments that the tables do not know."""
+        keys: list[Any] = []
+        adapted: list[Any] = []
+        for name, table, value in zip(names, tables, values, strict=True):
+            try:
+                keys.append(table[type(value)](value))
+            except KeyError:
+                key, value = adapt(self.name, name, value)
+                keys.append(key)
+            adapted.append(value)
+        return tuple(keys), tuple(adapted)
+
+    def _make_context(self) -> Context:
+        options = self.options
+        soc = options.soc or platform.current.soc or knobs.SOC.get()
+        limit = options.unroll_limit
+        if limit is None:
+            limit = knobs.UNROLL_LIMIT.get()
+        context = Context(chip(soc), TraceOptions(unroll_limit=limit))
+        self._contexts[(platform.current.soc, *knobs.code_state())] = context
+        return context
+
+    def _check_blocks(self, blocks: Any) -> None:
+        hint = f"{self.name}[blocks](...) with blocks from 1 to {MAX_BLOCKS}"
+        if isinstance(blocks, bool) or not hasattr(type(blocks), "__index__"):
+            raise error("AT0113", f"the grid of {self.name} is {blocks!r}, no number", hint=hint)
+        if not 0 < int(blocks) <= MAX_BLOCKS:
+            raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@overload
+def jit(fn: Callable[..., Any], /, **options: Any) -> Kernel: ...
+
+
+@overload
+def jit(fn: None = None, /, **options: Any) -> Callable[[Callable[..., Any]], Kernel]: ...
+
+
+def jit(
+    fn: Callable[..., Any] | None = None, /, **options: Any
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+    """Make a kernel of a function, lambda or method; also a decorator, with or without options.
+
+    Options are the fields of `JitOptions`. Raises `TypeError` for what has no Python code and for
+    an unknown option.
+    """
+    if fn is None:
+        return functools.partial(_make, options=options)
+    return _make(fn, options)
+
+
+def _make(fn: Any, options: dict[str, Any]) -> Kernel:
+    if isinstance(fn, Kernel):
+        given = {name: getattr(fn.options, name) for name in _OPTIONS}
+        return Kernel(fn.fn, _options(given | options), fn._static)
+    static = isinstance(fn, staticmethod)
+    target = fn.__func__ if static else fn
+    if not isinstance(getattr(target, "__func__", target), FunctionType):
+        raise TypeError(
+            f"asc.jit makes kernels of Python functions, lambdas and methods, not of {fn!r}"
+        )
+    return Kernel(target, _options(options), static)
+
+
+def _cpp_name(name: str) -> str:
+    """A Python name as a C++ identifier; a lambda is called kernel."""
+    if name == "<lambda>":
+        return "kernel"
+    return re.sub(r"\W", "_", name, flags=re.ASCII) or "kernel"

@@ -1,0 +1,117 @@
+"""The settings of asctrace: environment variables, typed, documented, in this one place.
+
+A knob is read where it is used, so that a change of the environment counts at the next launch.
+`affects_code` marks the knobs that change what is traced or emitted; they are part of every cache
+key. May import `tracer`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from ..tracer.chip import DEFAULT
+from ..tracer.diagnostics import error
+from ..tracer.vm.options import TraceOptions
+
+T = TypeVar("T")
+
+PREFIX = "ASCTRACE_"
+
+#: The mapping behind `os.environ`. A lookup there takes 30 ns, in `os.environ` itself 1500 ns, and
+#: every launch asks.
+_environment: Any = getattr(os.environ, "_data", None)
+
+
+class Knob(Generic[T]):
+    """One setting: the environment variable `ASCTRACE_<name>`."""
+
+    __slots__ = ("_key", "_parse", "affects_code", "default", "doc", "name", "values")
+
+    def __init__(
+        self,
+        name: str,
+        default: T,
+        parse: Callable[[str], T],
+        values: str,
+        doc: str,
+        affects_code: bool = False,
+    ) -> None:
+        self.name = PREFIX + name
+        self.default = default
+        self.values = values
+        self.doc = doc
+        self.affects_code = affects_code
+        self._parse = parse
+        self._key: Any = os.environ.encodekey(self.name) if _environment is not None else self.name
+
+    def raw(self) -> Any:
+        """The variable as the environment has it, or None: equal as long as the setting is."""
+        return (os.environ if _environment is None else _environment).get(self._key)
+
+    def get(self) -> T:
+        """The setting now; AT0401 when the variable holds no possible value."""
+        if self.raw() is None:
+            return self.default
+        text = os.environ[self.name]
+        try:
+            return self._parse(text)
+        except ValueError:
+            raise error(
+                "AT0401",
+                f"{self.name}={text!r} is no setting",
+                hint=f"{self.name}: {self.doc} Values: {self.values}",
+            ) from None
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in ("1", "on", "true"):
+        return True
+    if text.lower() in ("0", "off", "false", ""):
+        return False
+    raise ValueError(text)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
+
+
+BACKENDS = ("auto", "sim", "npu")
+
+
+def _backend(text: str) -> str:
+    if text not in BACKENDS:
+        raise ValueError(text)
+    return text
+
+
+VERBOSE = Knob(
+    "VERBOSE", False, _flag, "0, 1", "Show the internal frames of asctrace in tracebacks."
+)
+BACKEND = Knob(
+    "BACKEND",
+    "auto",
+    _backend,
+    "auto, sim, npu",
+    "Where kernels run; auto takes the NPU where there is one, else the simulator.",
+)
+SOC = Knob("SOC", DEFAULT, str, "a SoC name", "The chip that kernels are made for.", True)
+UNROLL_LIMIT = Knob(
+    "UNROLL_LIMIT",
+    TraceOptions().unroll_limit,
+    _count,
+    "0, 1, ...",
+    "A loop over a constant range unrolls up to this number of recorded operations.",
+    True,
+)
+
+ALL: tuple[Knob[Any], ...] = (VERBOSE, BACKEND, SOC, UNROLL_LIMIT)
+
+
+def code_state() -> tuple[Any, ...]:
+    """The raw values of the knobs that affect code: part of every cache key."""
+    return SOC.raw(), UNROLL_LIMIT.raw()

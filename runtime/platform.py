@@ -1,0 +1,46 @@
+"""The process-wide choice of backend, chip and device: `asc.set_platform`.
+
+Precedence everywhere: an option of `asc.jit`, then `set_platform`, then the environment, then the
+default. May import `tracer` and `knobs`.
+"""
+
+from __future__ import annotations
+
+from ..tracer.chip import chip
+from . import knobs
+
+
+class _Platform:
+    """What `set_platform` chose; None where it said nothing."""
+
+    __slots__ = ("backend", "device_id", "soc")
+
+    def __init__(self) -> None:
+        self.backend: str | None = None
+        self.soc: str | None = None
+        self.device_id: int | None = None
+
+
+current = _Platform()
+
+
+def set_platform(
+    backend: str | None = None, soc: str | None = None, device_id: int | None = None
+) -> None:
+    """Choose where the kernels of this process run; None leaves a choice to the environment.
+
+    backend: 'auto', 'sim' or 'npu'. soc: a chip name such as 'Ascend910B1'. device_id: the number
+    of the NPU. Raises `ValueError` for an unknown backend and `KernelError` AT0304 for
+    an unknown chip.
+    """
+    if backend is not None and backend not in knobs.BACKENDS:
+        raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")
+    if soc is not None:
+        chip(soc)
+    current.backend, current.soc, current.device_id = backend, soc, device_id
+
+
+def backend_name(option: str | None) -> str:
+    """The backend of a launch: 'sim' or 'npu'."""
+    name = option or current.backend or knobs.BACKEND.get()
+    return "sim" if name == "auto" else name

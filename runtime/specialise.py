@@ -1,0 +1,151 @@
+"""Specialisations of a kernel and the cache that finds them.
+
+A kernel has a `Context` for each chip and set of options it was launched with; a context maps the
+key of the arguments to specialisations, each with the guards that its trace depends on. May import
+`tracer`, `lowering`, `arguments`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from ..tracer.chip import Chip
+from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
+from ..tracer.vm.options import Argument, TraceOptions, TraceResult
+from .arguments import ArrayKey, Default, ScalarKey
+from .results import Lowered
+
+#: Specialisations kept for one key: traces of the same arguments under different guards.
+PER_KEY = 64
+#: Keys kept for one context.
+KEYS = 1024
+
+
+class Specialisation:
+    """One trace of a kernel, with its guards and what was made of it.
+
+    `pick` takes the runtime arguments out of the bound values; `program` maps a device's name to
+    what it compiled; `unchecked` is False once the checks passed.
+    """
+
+    __slots__ = (
+        "_findings", "guard", "lowered", "pick", "program", "signs", "trace", "unchecked",
+    )  # fmt: skip
+
+    def __init__(self, result: TraceResult, names: tuple[str, ...]) -> None:
+        self.trace = result.trace
+        self.guard = result.check
+        self.signs = tuple((names.index(n), sign) for n, sign in result.signs.items())
+        self.pick = _picker([names.index(p.name) for p in result.trace.params])
+        self.program: dict[str, Any] = {}
+        self.lowered: Lowered | None = None
+        self.unchecked = True
+        self._findings: list[Finding] | None = None
+
+    def holds(self, values: tuple[Any, ...]) -> bool:
+        """Whether the trace is still what tracing again with these values would give."""
+        for index, sign in self.signs:
+            if (values[index] >= 0) != sign:
+                return False
+        return self.guard()
+
+    def check(self, fn: Any) -> tuple[Finding, ...]:
+        """Run the checks once: raises `KernelError` with all errors, gives warnings out.
+
+        Returns the warnings' findings.
+        """
+        findings = self._findings
+        if findings is None:
+            from ..lowering.checks import check
+
+            findings = self._findings = check(self.trace)
+            for finding in findings:
+                if finding.severity != "error":
+                    warn(finding, fn)
+        errors = [f for f in findings if f.severity == "error"]
+        if errors:
+            raise KernelError(errors)
+        self.unchecked = False
+        return tuple(findings)
+
+
+def _picker(indices: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    if not indices:
+        return lambda values: ()
+    if len(indices) == 1:
+        index = indices[0]
+        return lambda values: (values[index],)
+    return itemgetter(*indices)
+
+
+def warn(finding: Finding, fn: Any) -> None:
+    """Issue a `KernelWarning` at the kernel's line, so that Python's filters apply to it."""
+    if finding.spans:
+        file, line = finding.spans[0].file, finding.spans[0].line
+    else:
+        file, line = fn.__code__.co_filename, fn.__code__.co_firstlineno
+    registry = fn.__globals__.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        KernelWarning(finding), KernelWarning, file, line, fn.__module__, registry
+    )
+
+
+class Context:
+    """The specialisations of one kernel for one chip and one set of options."""
+
+    __slots__ = ("cache", "chip", "options")
+
+    def __init__(self, chip: Chip, options: TraceOptions) -> None:
+        self.chip = chip
+        self.options = options
+        self.cache: dict[Any, list[Specialisation]] = {}
+
+    def add(self, key: Any, found: Specialisation) -> None:
+        """Keep a specialisation; the oldest goes when there are too many."""
+        entries = self.cache.setdefault(key, [])
+        entries.insert(0, found)
+        del entries[PER_KEY:]
+        if len(self.cache) > KEYS:
+            del self.cache[next(iter(self.cache))]
+
+
+def specialise(
+    kernel: Any,
+    context: Context,
+    names: tuple[str, ...],
+    keys: tuple[Any, ...],
+    values: tuple[Any, ...],
+) -> tuple[Specialisation, bool]:
+    """Trace a kernel for classified arguments; also says whether the trace may be kept."""
+    from ..tracer.vm import trace_function
+
+    arguments = [
+        _argument(kernel, name, key, value)
+        for name, key, value in zip(names, keys, values, strict=True)
+    ]
+    result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
+    return Specialisation(result, names), result.cacheable
+
+
+def _argument(kernel: Any, name: str, key: Any, value: Any) -> Argument:
+    if isinstance(key, ArrayKey | ScalarKey):
+        if isinstance(key, ScalarKey) and name in kernel.signature.addresses:
+            raise _no_address(kernel, name, value)
+        return Argument(name, key.type, value)
+    if isinstance(value, Default):
+        value = value.value
+    if value is not None and name in kernel.signature.addresses:
+        raise _no_address(kernel, name, value)
+    return Argument(name, None, value)
+
+
+def _no_address(kernel: Any, name: str, value: Any) -> KernelError:
+    return error(
+        "AT0113",
+        f"argument `{name}` of {kernel.name} is a GlobalAddress, so not the "
+        f"{type(value).__name__} {value!r}",
+        hint="pass a NumPy array or a CPU tensor",
+    )

@@ -1,0 +1,81 @@
+"""The samples, run as a user runs them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).resolve().parent.parent / "samples"
+NAMES = ("add.py", "add_framework.py")
+
+
+def run(name: str, *arguments: str, seed: str = "0") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, SAMPLES / name, *arguments],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": ":".join(p for p in sys.path if p), "PYTHONHASHSEED": seed},
+    )
+
+
+def source_of(output: str) -> str:
+    """The kernel's text in what a sample prints."""
+    start, end = output.index("// vadd_kernel"), output.index("\n}\n")
+    return output[start : end + 3]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_default_run(name: str) -> None:
+    ended = run(name)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "simulated 8 blocks, " in ended.stdout
+    assert 'extern "C" __global__ __aicore__ void vadd_kernel(' in ended.stdout
+    assert "vadd_kernel for Ascend910B1 (architecture 2201)" in ended.stdout
+    source = source_of(ended.stdout)
+    assert source.count("for (") == 1
+    assert "x_local" in source
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int16", "int32"])
+def test_dtypes_match_exactly(name: str, dtype: str) -> None:
+    ended = run(name, "--dtype", dtype, "--size", "8192", "--blocks", "4")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    chip = "Ascend950PR_958b" if dtype == "bfloat16" else "Ascend910B1"
+    assert f"vadd_kernel for {chip}" in ended.stdout
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_int64_is_refused_with_the_dtype_table(name: str) -> None:
+    ended = run(name, "--dtype", "int64")
+    assert ended.returncode == 1
+    assert "error AT0102: add on int64 is not executed by Ascend910B1" in ended.stderr
+    assert "2201: int16, int32, float16, float32\n" in ended.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("size", "dtype", "rule"),
+    [("1000", "float32", "8 x 16 x 8 = 1024"), ("1024", "float16", "8 x 16 x 16 = 2048")],
+)
+def test_uneven_size_is_refused(name: str, size: str, dtype: str, rule: str) -> None:
+    ended = run(name, "--size", size, "--dtype", dtype)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"size {size} does not divide into 8 blocks x 16 tiles" in ended.stderr
+    assert f"it must be a multiple of {rule}" in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--size", "0"), ("--blocks", "0"), ("--size", "-1024")])
+def test_impossible_sizes_are_refused(arguments: tuple[str, str]) -> None:
+    ended = run("add.py", *arguments)
+    assert ended.returncode == 2
+    assert "are at least 1" in ended.stderr
+
+
+def test_text_is_stable_across_hash_seeds() -> None:
+    first, second = run("add_framework.py", seed="1"), run("add_framework.py", seed="2")
+    assert first.stdout == second.stdout
+    assert "in_queue_x" in source_of(first.stdout)

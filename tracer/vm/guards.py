@@ -1,0 +1,153 @@
+"""What a trace depended on in the Python process, and the check that it is still so."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+_MISSING: Any = object()
+_CONTAINERS = (list, dict, set, tuple, bytearray)
+
+
+def freeze(value: Any, depth: int = 0) -> Any:
+    """The value of a mutable object as something to compare later; other objects by identity."""
+    if depth > 20:
+        return id(value)
+    kind = type(value)
+    if kind in (list, tuple):
+        return (kind, tuple(freeze(v, depth + 1) for v in value))
+    if kind is dict:
+        return (kind, tuple((freeze(k, depth + 1), freeze(v, depth + 1)) for k, v in value.items()))
+    if kind in (set, frozenset):
+        return (kind, frozenset(freeze(v, depth + 1) for v in value))
+    if kind is bytearray:
+        return (kind, bytes(value))
+    if isinstance(value, np.ndarray):
+        return (kind, value.shape, value.dtype.str, value.tobytes())
+    if kind is float:
+        return (kind, struct.pack("d", value))
+    if kind in (int, bool, str, bytes, complex, type(None)):
+        return (kind, value)
+    if isinstance(value, np.generic):
+        return (kind, value.tobytes())
+    return id(value)
+
+
+def _is_mutable(value: Any) -> bool:
+    return type(value) in _CONTAINERS or isinstance(value, np.ndarray)
+
+
+def same(now: Any, then: Any) -> bool:
+    """Whether a value read again is the value read before (identity, or equal plain constants)."""
+    if now is then:
+        return True
+    return type(now) is type(then) and type(now) in _PLAIN and freeze(now) == freeze(then)
+
+
+_PLAIN = {int, bool, float, str, bytes, complex, tuple, frozenset}
+
+
+class Guards:
+    """Collects reads while tracing; `checker` makes the function that a launch calls."""
+
+    __slots__ = ("attributes", "cells", "codes", "held", "items", "outer", "values")
+
+    def __init__(self) -> None:
+        self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.cells: dict[int, tuple[CellType, Any]] = {}
+        self.codes: dict[int, tuple[FunctionType, Any, Any, Any]] = {}
+        self.values: dict[int, tuple[Any, Any]] = {}
+        #: Mutable objects that live outside the trace, by id.
+        self.outer: dict[int, Any] = {}
+
+    def item(self, namespace: dict[str, Any], name: str, value: Any) -> None:
+        """A global (or builtin) was read; `_MISSING` values say that it was not there."""
+        self.items.setdefault((id(namespace), name), (namespace, name, value))
+        self.note(value)
+
+    def missing(self, namespace: dict[str, Any], name: str) -> None:
+        """A global was looked up in vain (a builtin of that name was used)."""
+        self.items.setdefault((id(namespace), name), (namespace, name, _MISSING))
+
+    def attribute(self, obj: Any, name: str, value: Any) -> None:
+        """An attribute of an outer object was read."""
+        self.attributes.setdefault((id(obj), name), (obj, name, value))
+        self.note(value)
+
+    def cell(self, cell: CellType, value: Any) -> None:
+        """A closure cell was read."""
+        self.cells.setdefault(id(cell), (cell, value))
+        self.note(value)
+
+    def code(self, function: FunctionType) -> None:
+        """A function was entered."""
+        if id(function) not in self.codes:
+            defaults, kwdefaults = function.__defaults__, function.__kwdefaults__
+            row = (function, function.__code__, defaults, kwdefaults)
+            self.codes[id(function)] = row
+            self.note(defaults)
+            self.note(kwdefaults)
+
+    def note(self, value: Any) -> None:
+        """An outer object came into the trace: guard mutable ones by value, remember them."""
+        if _is_mutable(value):
+            if id(value) in self.values:
+                return
+            if type(value) is not tuple:
+                self.values[id(value)] = (value, freeze(value))
+            self._remember(value)
+        elif hasattr(value, "__dict__") and not isinstance(value, ModuleType | FunctionType | type):
+            self.outer.setdefault(id(value), value)
+
+    def _remember(self, value: Any) -> None:
+        if type(value) is not tuple:
+            self.outer[id(value)] = value
+        inner = value.values() if isinstance(value, dict) else value
+        if isinstance(value, list | tuple | dict | set):
+            for item in inner:
+                if _is_mutable(item) and id(item) not in self.outer:
+                    self._remember(item)
+                elif hasattr(item, "__dict__") and not isinstance(
+                    item, ModuleType | FunctionType | type
+                ):
+                    self.outer.setdefault(id(item), item)
+
+    def checker(self) -> Callable[[], bool]:
+        """A function that says whether everything read is still the same."""
+        items = tuple(self.items.values())
+        attributes = tuple(self.attributes.values())
+        cells = tuple(self.cells.values())
+        codes = tuple(self.codes.values())
+        values = tuple(self.values.values())
+
+        def check() -> bool:
+            for namespace, name, then in items:
+                now = namespace.get(name, _MISSING)
+                if now is not then and not same(now, then):
+                    return False
+            for function, code, defaults, kwdefaults in codes:
+                if (
+                    function.__code__ is not code
+                    or function.__defaults__ is not defaults
+                    or function.__kwdefaults__ is not kwdefaults
+                ):
+                    return False
+            for cell, then in cells:
+                try:
+                    now = cell.cell_contents
+                except ValueError:
+                    return False
+                if now is not then and not same(now, then):
+                    return False
+            for obj, name, then in attributes:
+                now = getattr(obj, name, _MISSING)
+                if now is not then and not same(now, then):
+                    return False
+            return all(freeze(obj) == then for obj, then in values)
+
+        return check

@@ -1,0 +1,496 @@
+"""The VM: interprets decoded frames and records what runtime values do.
+
+Owns the interpreter loop, the call of Python functions and `trace_function`, the one entry for the
+stages after the tracer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from ..bytecode import decode
+from ..chip import Chip
+from ..diagnostics import KernelError, Site, error
+from ..language.dtypes import DataType
+from ..trace import Jump, Param, Recorder, Trace, Value, swap_current
+from .calls import bind, call
+from .control import Snapshot, end_of_run, resolve
+from .flow import Flow
+from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
+from .guards import Guards
+from .handlers import HANDLERS, loop_header
+from .heap import Heap, read_state
+from .loops import LoopTracer, is_tail
+from .merge import Mark
+from .options import Argument, TraceOptions, TraceResult
+
+_GENERATOR = 0x20
+_VARARGS = 0x04
+_COROUTINE = 0x80 | 0x200
+_RECURSION = 12000
+_PYBUILTINS = __name__.rpartition(".")[0] + ".pybuiltins"
+
+NATIVE_ROOT = __name__.partition(".")[0]
+
+#: Packages whose functions run natively: ours, and libraries that never hold kernel code.
+NATIVE = frozenset(
+    {NATIVE_ROOT, "numpy", "ml_dtypes", "torch", "enum", "re", "typing", "inspect"}
+    | {"logging", "warnings", "importlib", "copyreg", "abc", "_collections_abc", "collections"}
+    | {"dataclasses", "copy", "builtins", "types", "functools", "operator", "math", "tabulate"}
+)
+
+
+class Program:
+    """A code object ready to run: handlers with their arguments, and its control flow."""
+
+    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "slot_count", "unrolled")
+
+    def __init__(self, code: Any) -> None:
+        self.code = code
+        self.name = code.code.co_name
+        self.slot_count = len(code.slot_names)
+        self._first_free = self.slot_count - len(code.code.co_freevars)
+        self.ops: list[tuple[Callable[..., Any], Any]] = [
+            (HANDLERS[i.op], i.arg) for i in code.instrs
+        ]
+        self._flow: Flow | None = None
+        self.unrolled: set[int] = set()
+        if any(i.op == "JUMP" and i.arg <= k for k, i in enumerate(code.instrs)) or any(
+            i.op.startswith("POP_JUMP") and i.arg <= k for k, i in enumerate(code.instrs)
+        ):
+            for loop in self.flow.loops.values():
+                if not loop.is_for:
+                    self.ops[loop.header] = (loop_header, None)
+
+    def is_free(self, slot: int) -> bool:
+        """Whether a slot holds a cell of the closure."""
+        return slot >= self._first_free
+
+    @property
+    def flow(self) -> Flow:
+        """The control-flow analysis, made when first needed."""
+        if self._flow is None:
+            self._flow = Flow(self.code)
+        return self._flow
+
+
+_programs: dict[int, tuple[CodeType, Program]] = {}
+
+
+def program_of(code: CodeType) -> Program:
+    """The program of a code object, decoded once."""
+    found = _programs.get(id(code))
+    if found is None or found[0] is not code:
+        found = (code, Program(decode(code)))
+        _programs[id(code)] = found
+    return found[1]
+
+
+class Machine(Recorder):
+    """One trace in progress."""
+
+    __slots__ = (
+        "base",
+        "born",
+        "cacheable",
+        "controls",
+        "exception_sites",
+        "frame",
+        "guards",
+        "handled",
+        "heap",
+        "journaling",
+        "local_cells",
+        "local_classes",
+        "local_functions",
+        "options",
+        "param_values",
+        "raised",
+        "recorded",
+        "reraised_at",
+        "signs",
+        "steps",
+        "unrolling",
+    )
+
+    def __init__(self, trace: Trace, options: TraceOptions) -> None:
+        super().__init__(trace)
+        self.options = options
+        self.heap = Heap()
+        self.guards = Guards()
+        self.frame: Frame | None = None
+        #: Sites of the runtime conditions and loops around the present place.
+        self.controls: list[Site] = []
+        self.base = 0
+        self.journaling = False
+        self.handled: BaseException | None = None
+        self.reraised_at = 0
+        self.local_cells: dict[int, Any] = {}
+        self.local_classes: dict[int, Any] = {}
+        self.local_functions: dict[int, Any] = {}
+        self.born: dict[int, tuple[Any, int]] = {}
+        self.recorded = 0
+        self.steps = 0
+        self.signs: dict[str, bool] = {}
+        self.param_values: dict[int, tuple[str, Any]] = {}
+        self.cacheable = True
+        self.unrolling: dict[Any, Any] = {}
+        self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
+        self.raised: dict[int, BaseException] = {}
+
+    # -- what the recorder offers to operations -----------------------------------------------
+
+    def site(self) -> Site:
+        """The place being executed."""
+        frame = self.frame
+        return None if frame is None else (frame.code, frame.pc, frame.parent)
+
+    def need_nonneg(self, value: Any) -> bool | None:
+        """The sign of a parameter in this launch, noted as a guard."""
+        known = self.param_values.get(id(value))
+        if known is None:
+            return None
+        name, actual = known
+        sign = bool(actual >= 0)
+        self.signs[name] = sign
+        return sign
+
+    def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
+        """Append an operation; effects count towards the unrolling budgets."""
+        if not spec.pure:
+            self.recorded += 1
+        return Recorder.record(self, spec, form, args, result)
+
+    # -- state of Python objects ----------------------------------------------------------------
+
+    def note_birth(self, obj: Any) -> None:
+        """A mutable object was made by the kernel."""
+        self.born[id(obj)] = (obj, len(self.born))
+
+    def touch(self, obj: Any) -> None:
+        """Call before a Python object changes; outer objects must not under runtime control."""
+        if id(obj) in self.guards.outer:
+            self.write_outer(f"a {type(obj).__name__}")
+        if self.journaling:
+            self.heap.touch(obj, self.site())
+
+    def write_outer(self, what: str) -> None:
+        """Something outside the trace is written: never under runtime control, never cached."""
+        if self.controls:
+            raise error(
+                "AT0109",
+                f"{what} that lives outside the kernel is written under a runtime condition or in "
+                "a runtime loop",
+                self.site(),
+                notes=[("the runtime condition or loop is here", self.controls[-1])],
+                hint="keep what changes on the device in a variable or an object made in the kernel",
+            )
+        self.cacheable = False
+
+    def touch_iterator(self, iterator: Any) -> None:
+        """An iterator is about to advance."""
+        if self.journaling:
+            self.heap.touch(iterator, self.site())
+
+    def touch_namespace(self, namespace: dict[str, Any]) -> None:
+        """A module's globals are about to change."""
+        if self.journaling:
+            self.heap.touch(namespace, self.site())
+
+    def note_function(self, function: FunctionType) -> None:
+        """A function was made by the kernel: nothing to guard."""
+        self.local_functions[id(function)] = function
+
+    def local_names(self) -> dict[str, Any]:
+        """What `locals()` shows."""
+        frame = self.frame
+        assert frame is not None
+        found = {}
+        for name, value in zip(frame.code.slot_names, frame.slots, strict=True):
+            if isinstance(value, CellType):
+                value = read_state(value)
+            if value is not UNBOUND:
+                found[name] = value
+        return found
+
+    # -- whose code is it -------------------------------------------------------------------------
+
+    def is_native_module(self, module: Any) -> bool:
+        """Whether the code of a module runs natively and is not guarded."""
+        return isinstance(module, str) and module.partition(".")[0] in NATIVE
+
+    def is_own_module(self, module: Any) -> bool:
+        """Whether a module's attributes need no guards."""
+        return self.is_native_module(module.__name__)
+
+    def is_interpreted(self, function: Any) -> bool:
+        """Whether a call of it is interpreted: a Python function outside the native modules."""
+        if type(function) is not FunctionType:
+            return False
+        module = function.__globals__.get("__name__")
+        return module == _PYBUILTINS or not self.is_native_module(module)
+
+    def guard_class(self, cls: type, name: str, found: Any) -> None:
+        """A method was looked up on a class that lives outside."""
+        for base in cls.__mro__:
+            if name in base.__dict__:
+                if id(base) not in self.local_classes and not self.is_native_module(
+                    base.__module__
+                ):
+                    self.guards.attribute(base, name, found)
+                return
+
+    # -- exceptions ------------------------------------------------------------------------------
+
+    def site_of(self, exc: BaseException) -> Site:
+        """Where an exception was raised."""
+        found = self.exception_sites.get(id(exc))
+        return self.site() if found is None else found[1]
+
+    def is_raised(self, exc: BaseException) -> bool:
+        """Whether the kernel raised it by `raise` or `assert` (and not by a mistake)."""
+        return id(exc) in self.raised
+
+    # -- the kernel ------------------------------------------------------------------------------
+
+    def kernel(self, fn: FunctionType, bound: tuple[Any, ...], values: dict[str, Any]) -> None:
+        """Run the kernel's own frame; `values` by parameter name, `bound` the leading ones."""
+        code = fn.__code__
+        self.guards.code(fn)
+        frame = Frame(program_of(code), fn, None, None)
+        frame.is_kernel = True
+        frame.jumps = frozenset([RETURNS])
+        try:
+            if code.co_flags & (_COROUTINE | _GENERATOR):
+                raise error(
+                    "AT0301",
+                    f"`{code.co_name}` is a generator or async function, not a kernel",
+                    frame.site(),
+                    hint="a kernel is a plain function",
+                )
+            positional, keywords = _spread(code, len(bound), values)
+            bind(frame, fn, bound + positional, keywords)
+            self.frame = frame
+            _end(self.trace, end_of_run(self, frame, self.run(frame)))
+        except DeadEnd:
+            _end(self.trace, frame.pending)
+        except (KernelError, Signal):
+            raise
+        except RecursionError as exc:
+            raise error(
+                "AT0112",
+                "the kernel's calls nest too deeply",
+                self.site_of(exc),
+                hint="recursion must end on a constant within a few hundred calls",
+            ) from None
+        except Exception as exc:
+            text = str(exc)
+            text = f"{type(exc).__name__}: {text}" if text else type(exc).__name__
+            if _is_ours(exc):
+                raise error(
+                    "AT0901", text, self.site_of(exc), hint="please report this kernel"
+                ) from exc
+            raise error(
+                "AT0111",
+                text,
+                self.site_of(exc),
+                hint="the kernel's own code raised this while it was traced",
+            ) from exc
+
+    # -- running ---------------------------------------------------------------------------------
+
+    def run(self, frame: Frame, exc: BaseException | None = None) -> Any:
+        """Interpret from `frame.pc` until a stop, a return, a yield or a list of paths."""
+        ops = frame.ops
+        depth = frame.depth
+        caller, self.frame = self.frame, frame
+        pc = frame.pc
+        try:
+            while True:
+                try:
+                    if exc is not None:
+                        raise exc
+                    while True:
+                        handler, arg = ops[pc]
+                        frame.pc = pc
+                        result = handler(self, frame, arg)
+                        if result is None:
+                            pc += 1
+                        elif result.__class__ is int:
+                            pc = result
+                        else:
+                            return result
+                except Restart as restart:
+                    snapshot = frame.snapshots.get(restart.header)
+                    if restart.frame is not frame or snapshot is None or snapshot.depth != depth:
+                        raise
+                    self.frame = frame
+                    result = self._loop_again(frame, restart.header, snapshot)
+                    if result.__class__ is not int:
+                        return result
+                    pc = result
+                except (KernelError, Signal):
+                    raise
+                except BaseException as caught:
+                    exc = None
+                    self.frame = frame
+                    pc = self._unwind(frame, caught)
+        finally:
+            self.frame = caller
+
+    def _loop_again(self, frame: Frame, header: int, snapshot: Snapshot) -> Any:
+        snapshot.restore(self, frame, truncate=True)
+        frame.pc = header
+        loop = frame.program.flow.loops[header]
+        return LoopTracer(self, frame, loop, None, trial=False).trace()
+
+    def _unwind(self, frame: Frame, exc: BaseException) -> int:
+        """Go to the handler of the current instruction, or raise on."""
+        if id(exc) not in self.exception_sites:
+            self.exception_sites[id(exc)] = (exc, frame.site())
+        handler = frame.code.handlers[frame.pc]
+        if handler is None:
+            raise exc
+        del frame.stack[handler.depth :]
+        if handler.lasti:
+            frame.stack.append(frame.pc)
+        frame.stack.append(exc)
+        return handler.target  # type: ignore[no-any-return]
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def call(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call any callable as the kernel would."""
+        return call(self, function, args, kwargs or {})
+
+    def enter(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Interpret a call of a Python function; the dead end `DEAD` when no path returns."""
+        code = function.__code__
+        if code.co_flags & _COROUTINE:
+            raise error(
+                "AT0301",
+                f"`{code.co_name}` is an async function",
+                self.site(),
+                hint="kernels have no event loop: write a plain function",
+            )
+        if id(function) not in self.local_functions:
+            self.guards.code(function)
+        program = program_of(code)
+        caller = self.frame
+        frame = Frame(program, function, self.site(), caller)
+        bind(frame, function, args, kwargs)
+        self._check_recursion(frame)
+        mark = Mark(self.block, len(self.block.nodes), len(self.born))
+        result = self.run(frame)
+        if result is RETURN:
+            return frame.retval
+        self.rejoin(frame, result, mark)
+        return frame.retval
+
+    def rejoin(self, frame: Frame, result: Any, mark: Mark) -> None:
+        """The paths of a function that returned under runtime control meet at its end."""
+        if type(result) is not list:
+            raise error("AT0901", f"`{frame.program.name}` stopped in the middle", frame.site())
+        if not result:
+            raise DeadEnd
+        dest = resolve(self, frame, result, frozenset([RETURNS]), mark)
+        if dest != RETURNS:
+            raise error("AT0901", f"`{frame.program.name}` has loose ends", frame.site())
+
+    def _check_recursion(self, frame: Frame) -> None:
+        """Refuse recursion whose end a runtime condition decides."""
+        depth = 0
+        outer = frame.parent_frame
+        while outer is not None:
+            if outer.program is frame.program and outer.depth:
+                depth += 1
+            outer = outer.parent_frame
+        if depth > 40:
+            raise error(
+                "AT0112",
+                f"`{frame.program.name}` calls itself under a runtime condition without end",
+                frame.parent,
+                hint="recursion must end on a constant; write a loop for a runtime depth",
+            )
+
+
+def trace_function(
+    fn: Callable[..., Any],
+    args: list[Argument],
+    chip: Chip,
+    options: TraceOptions,
+    name: str,
+) -> TraceResult:
+    """Trace a kernel once. Raises `KernelError` (AT0111 for an exception of the kernel's own)."""
+    bound: tuple[Any, ...] = ()
+    if isinstance(fn, MethodType):
+        bound = (fn.__self__,)
+        fn = fn.__func__
+    trace = Trace(name, chip, fn.__code__)
+    vm = Machine(trace, options)
+    values: dict[str, Any] = {}
+    for arg in args:
+        if arg.type is None:
+            values[arg.name] = arg.value
+            trace.constants[arg.name] = arg.value
+            vm.guards.note(arg.value)
+            continue
+        value: Value = arg.type.proxy(arg.type, trace.body)
+        value.name = arg.name
+        trace.params.append(Param(arg.name, arg.type, value))
+        if isinstance(arg.type, DataType):
+            vm.param_values[id(value)] = (arg.name, arg.value)
+        values[arg.name] = value
+    for obj in bound:
+        vm.guards.note(obj)
+    before = swap_current(vm)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _RECURSION))
+    try:
+        vm.kernel(fn, bound, values)
+    finally:
+        sys.setrecursionlimit(limit)
+        swap_current(before)
+    return TraceResult(trace, vm.guards.checker(), vm.signs, vm.cacheable)
+
+
+#: Modules that act for the kernel: what they raise is what Python would raise there.
+_ACTING = {"handlers", "objects", "special", "calls", "generators", "text", "pybuiltins", "scalar"}
+
+
+def _is_ours(exc: BaseException) -> bool:
+    """Whether an exception comes from the tracer itself and not from what the kernel does."""
+    tb = exc.__traceback__
+    module = ""
+    while tb is not None:
+        module = tb.tb_frame.f_globals.get("__name__", "")
+        tb = tb.tb_next
+    package, _, name = module.rpartition(".")
+    return package.startswith(NATIVE_ROOT + ".tracer") and name not in _ACTING
+
+
+def _spread(
+    code: CodeType, bound: int, values: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments by name as a call: elements of `*args` are named args_0, args_1, ..."""
+    rest = dict(values)
+    names = code.co_varnames
+    positional = [rest.pop(n) for n in names[bound : code.co_argcount] if n in rest]
+    if code.co_flags & _VARARGS:
+        name = names[code.co_argcount + code.co_kwonlyargcount]
+        while (key := f"{name}_{len(positional) + bound - code.co_argcount}") in rest:
+            positional.append(rest.pop(key))
+    return tuple(positional), rest
+
+
+def _end(trace: Trace, paths: list[Path]) -> None:
+    """Ways out of the kernel that are not its last statement return there."""
+    for path in paths:
+        block = path.block
+        if block is not None and not block.ended() and not is_tail(block, trace.body):
+            block.nodes.append(Jump("return", path.site))

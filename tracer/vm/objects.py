@@ -1,0 +1,239 @@
+"""Attributes, items and operators, so that code of the kernel's own classes is interpreted.
+
+Python's data model in the part that can run kernel code: properties, methods and operator methods
+written in Python are called through the VM; everything else is left to CPython.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..language import scalar
+from ..language.scalar import Scalar
+from ..trace import Value
+from .frame import NULL, Poison
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+_OPERATORS: dict[str, Any] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "@": operator.matmul, "**": operator.pow,
+    "<<": operator.lshift, ">>": operator.rshift, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<": operator.lt, "<=": operator.le, "==": operator.eq,
+    "!=": operator.ne, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_INPLACE: dict[str, Any] = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
+    "//": operator.ifloordiv, "%": operator.imod, "@": operator.imatmul, "**": operator.ipow,
+    "<<": operator.ilshift, ">>": operator.irshift, "&": operator.iand, "|": operator.ior,
+    "^": operator.ixor,
+}  # fmt: skip
+_UNARY: dict[str, Any] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_NAMES = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod",
+    "@": "matmul", "**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "|": "or", "^": "xor",
+}  # fmt: skip
+_COMPARISONS = {
+    "<": ("__lt__", "__gt__"), "<=": ("__le__", "__ge__"), "==": ("__eq__", "__eq__"),
+    "!=": ("__ne__", "__ne__"), ">": ("__gt__", "__lt__"), ">=": ("__ge__", "__le__"),
+}  # fmt: skip
+_METHODS = {op: (f"__{n}__", f"__r{n}__") for op, n in _NAMES.items()} | _COMPARISONS
+_UNARY_NAMES = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+#: Types whose operators never run kernel code.
+PLAIN = {int, float, bool, str, bytes, complex, type(None), slice, Scalar}
+
+
+def type_lookup(cls: type, name: str) -> Any:
+    """A class attribute by the method resolution order, without binding; None if absent."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def _own(vm: Machine, obj: Any, name: str) -> FunctionType | None:
+    """An operator method of the kernel's own classes, or None."""
+    cls = type(obj)
+    if cls in PLAIN or not cls.__flags__ & _HEAP_TYPE:
+        return None
+    found = type_lookup(cls, name)
+    return found if vm.is_interpreted(found) else None
+
+
+_HEAP_TYPE = 1 << 9
+
+
+def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
+    """`a op b`, comparisons included."""
+    if type(a) in PLAIN and type(b) in PLAIN:
+        return _OPERATORS[op](a, b)
+    left, right = _METHODS[op]
+    mine, theirs = _own(vm, a, left), _own(vm, b, right)
+    if mine is None and theirs is None:
+        return _checked(vm, _OPERATORS[op](a, b))
+    tries = [(mine, a, b, left), (theirs, b, a, right)]
+    if type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None:
+        tries.reverse()
+    for method, x, y, name in tries:
+        if method is None:
+            native = type_lookup(type(x), name)
+            result = NotImplemented if native is None else native(x, y)
+        else:
+            result = vm.call(method, (x, y))
+        if result is not NotImplemented:
+            return result
+    if op in ("==", "!="):
+        return (a is b) == (op == "==")
+    kind = (
+        f"'{op}' not supported between instances of"
+        if op in _COMPARISONS
+        else (f"unsupported operand type(s) for {op}:")
+    )
+    raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def inplace(vm: Machine, op: str, a: Any, b: Any) -> Any:
+    """`a op= b`."""
+    if type(a) in PLAIN:
+        return binary(vm, op, a, b)
+    name = f"__i{_NAMES[op]}__"
+    method = _own(vm, a, name)
+    if method is not None:
+        result = vm.call(method, (a, b))
+        return binary(vm, op, a, b) if result is NotImplemented else result
+    if hasattr(type(a), name):
+        if not isinstance(a, Value):
+            vm.touch(a)
+        return _INPLACE[op](a, b)
+    return binary(vm, op, a, b)
+
+
+def unary(vm: Machine, op: str, a: Any) -> Any:
+    """`-a`, `+a`, `~a`, `not a`."""
+    if op == "not":
+        if isinstance(a, Scalar):
+            return scalar.logical_not(a)
+        from .handlers import decide
+
+        found = decide(vm, None, a)  # type: ignore[arg-type]
+        return scalar.logical_not(found) if isinstance(found, Scalar) else not found
+    method = _own(vm, a, _UNARY_NAMES[op])
+    return _UNARY[op](a) if method is None else vm.call(method, (a,))
+
+
+def get_item(vm: Machine, container: Any, index: Any) -> Any:
+    """`container[index]`."""
+    kind = type(container)
+    if kind is tuple or kind is list or kind is dict:
+        value = container[index]
+        return _checked(vm, value) if value.__class__ is Poison else value
+    method = _own(vm, container, "__getitem__")
+    if method is not None:
+        return vm.call(method, (container, index))
+    if isinstance(container, type):
+        return container[index]  # type: ignore[index]
+    return _checked(vm, container[index])
+
+
+def set_item(vm: Machine, container: Any, index: Any, value: Any) -> None:
+    """`container[index] = value`."""
+    method = _own(vm, container, "__setitem__")
+    if method is not None:
+        vm.call(method, (container, index, value))
+        return
+    if not isinstance(container, Value):
+        vm.touch(container)
+    container[index] = value
+
+
+def _checked(vm: Machine, value: Any) -> Any:
+    if value.__class__ is Poison:
+        raise value.fail(vm.site())
+    return value
+
+
+def get_attr(vm: Machine, obj: Any, name: str) -> Any:
+    """`obj.name`: properties and `__getattr__` of the kernel's own classes are interpreted."""
+    cls = type(obj)
+    if cls is ModuleType:
+        value = getattr(obj, name)
+        if not vm.is_own_module(obj):
+            vm.guards.attribute(obj, name, value)
+        return value
+    if isinstance(obj, Value):
+        return getattr(obj, name)
+    if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
+        return getattr(obj, name)
+    if isinstance(obj, type):
+        value = getattr(obj, name)
+        if id(obj) not in vm.local_classes and not vm.is_native_module(obj.__module__):
+            vm.guards.attribute(obj, name, getattr(obj, name) if _stable(value) else value)
+        return value
+    return _instance_attr(vm, obj, cls, name)
+
+
+def _stable(value: Any) -> bool:
+    return not isinstance(value, MethodType)
+
+
+def _instance_attr(vm: Machine, obj: Any, cls: type, name: str) -> Any:
+    found = type_lookup(cls, name)
+    if type(found) is property and vm.is_interpreted(found.fget):
+        return vm.call(found.fget, (obj,))
+    getter = type_lookup(cls, "__getattribute__")
+    if vm.is_interpreted(getter):
+        return vm.call(getter, (obj, name))
+    try:
+        value = (
+            getattr(obj, name) if not _has_fallback(vm, cls) else object.__getattribute__(obj, name)
+        )
+    except AttributeError:
+        fallback = type_lookup(cls, "__getattr__")
+        if vm.is_interpreted(fallback):
+            return vm.call(fallback, (obj, name))
+        raise
+    if value.__class__ is Poison:
+        raise value.fail(vm.site())
+    if id(obj) in vm.guards.outer and not isinstance(value, MethodType):
+        vm.guards.attribute(obj, name, value)
+    if isinstance(found, FunctionType):
+        vm.guard_class(cls, name, found)
+    return value
+
+
+def _has_fallback(vm: Machine, cls: type) -> bool:
+    return vm.is_interpreted(type_lookup(cls, "__getattr__"))
+
+
+def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
+    """What a call of `obj.name` calls: (function, self), or (callable, NULL)."""
+    cls = type(obj)
+    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, Value | type):
+        found = type_lookup(cls, name)
+        if type(found) is FunctionType and name not in getattr(obj, "__dict__", ()):
+            vm.guard_class(cls, name, found)
+            return found, obj
+    return get_attr(vm, obj, name), NULL
+
+
+def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
+    """`obj.name = value`."""
+    cls = type(obj)
+    found = type_lookup(cls, name)
+    if type(found) is property and vm.is_interpreted(found.fset):
+        vm.call(found.fset, (obj, value))
+        return
+    setter = type_lookup(cls, "__setattr__")
+    if vm.is_interpreted(setter):
+        vm.call(setter, (obj, name, value))
+        return
+    if isinstance(obj, type | ModuleType):
+        if id(obj) not in vm.local_classes:
+            vm.write_outer(f"the attribute `{name}` of {obj!r}")
+    else:
+        vm.touch(obj)
+    setattr(obj, name, value)

@@ -1,0 +1,61 @@
+"""Exceptions under runtime control: a trap on the device, unless a handler could catch it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Site, error
+from .frame import Frame
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+def refuse_if_caught(
+    vm: Machine, frame: Frame | None, site: Site, exc: BaseException, place: Site
+) -> None:
+    """AT0303 if a `try` around the runtime branch could catch what it raises.
+
+    `try ... finally` only cleans up and is passed; the device stops before.
+    """
+    pc = site[1] if site is not None else 0
+    while frame is not None:
+        handler = frame.code.handlers[pc]
+        while handler is not None:
+            if _may_catch(frame.code, handler.target):
+                raise error(
+                    "AT0303",
+                    f"{type(exc).__name__} raised under a runtime condition inside a `try` or "
+                    "`with` that could catch it",
+                    place,
+                    notes=[("the handler is here", (frame.code, handler.target, frame.parent))],
+                    hint="the device cannot unwind: test the condition with `if` instead",
+                )
+            handler = frame.code.handlers[handler.target]
+        pc = frame.parent[1] if frame.parent is not None else 0
+        frame = frame.parent_frame
+
+
+def _may_catch(code: Any, target: int) -> bool:
+    """Whether a handler can end otherwise than by raising again."""
+    instrs = code.instrs
+    seen: set[int] = set()
+    todo = [target]
+    while todo:
+        pc = todo.pop()
+        while pc not in seen:
+            seen.add(pc)
+            instr = instrs[pc]
+            if instr.op in ("RETURN_VALUE", "POP_EXCEPT", "CHECK_EXC_MATCH", "WITH_EXCEPT_START"):
+                # `finally` restores the exception state only on its own failure, behind COPY.
+                if instr.op != "POP_EXCEPT" or instrs[pc + 1].op != "RERAISE":
+                    return True
+            if instr.op in ("RERAISE", "RAISE_VARARGS"):
+                break
+            if instr.op == "JUMP":
+                pc = instr.arg
+                continue
+            if instr.op.startswith("POP_JUMP") or instr.op in ("FOR_ITER", "SEND"):
+                todo.append(instr.arg)
+            pc += 1
+    return False
