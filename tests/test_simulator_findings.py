@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.tracer.diagnostics import Finding, KernelError
 from asctrace.tracer.language.dtypes import float32, int16, int32
 from asctrace.tracer.language.enums import HardEvent, TPosition
@@ -15,7 +16,6 @@ from asctrace.tracer.language.tensor import GlobalTensor, LocalTensor
 from asctrace.tracer.ops import sync, vec_binary
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.spec import OpFunction
-
 from tests.simulator_kit import Kernel
 
 data_copy = OpFunction(DATA_COPY)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.runtime.simulator import SimParams, compile_trace, simulate, simulated
 from asctrace.tracer.language.dtypes import (
     bfloat16,
@@ -25,8 +26,9 @@ from asctrace.tracer.language.pipe import TPipe, TQue
 from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.ops import sync, vec_binary
 from asctrace.tracer.ops.data_copy import DATA_COPY
-from asctrace.tracer.ops.spec import TABLE, OpFunction
-
+from asctrace.tracer.ops.debug import PRINTF
+from asctrace.tracer.ops.functions import load_all
+from asctrace.tracer.ops.spec import TABLE, OpFunction, record
 from tests.simulator_kit import Kernel
 
 data_copy = OpFunction(DATA_COPY)
@@ -64,6 +66,7 @@ class Log:
 
 
 def test_every_row_is_simulated() -> None:
+    load_all()
     assert [name for name, spec in TABLE.items() if not simulated(spec)] == []
 
 
@@ -300,6 +303,25 @@ def test_memories_are_separate() -> None:
     data = np.arange(32, dtype=np.float32)
     kernel.run(data)
     assert data.tolist() == [*range(16), *range(16)]
+
+
+def test_printing(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = Kernel()
+    with kernel:
+        x, n = kernel.scalar("x", float32), kernel.scalar("n", int32)
+        half = kernel.scalar("half", float16)
+        local = LocalTensor(float32, TPosition.VECIN, 0, 8)
+        record(PRINTF, PRINTF.forms[0], (("x = ", x, ", n = ", n, "\n"),), kernel.recorder)
+        with kernel.when(n > 0):
+            pieces = (half, " ", n > 1, " ", local, "\n")
+            record(PRINTF, PRINTF.forms[0], (pieces,), kernel.recorder)
+    kernel.run(0.1, -3, 0.0)
+    kernel.run(0.1, 2, 0.1)
+    assert capsys.readouterr().out.splitlines() == [
+        "x = 0.1, n = -3",
+        "x = 0.1, n = 2",
+        "0.1 True (LocalTensor of float32 in VECIN) from kernel.py:1:1",
+    ]
 
 
 def test_queues_place_buffers_in_order() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from asctrace.runtime.simulator import arith as templates
 from asctrace.runtime.simulator import compile_trace, simulate
 from asctrace.tracer.diagnostics import KernelError
@@ -18,7 +19,6 @@ from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32, int
 from asctrace.tracer.language.scalar import emit
 from asctrace.tracer.ops import arith
 from asctrace.tracer.ops.spec import TABLE, OpSpec
-
 from tests.simulator_kit import Kernel
 
 INTS = [t for t in dtypes.ALL if t.is_int()]

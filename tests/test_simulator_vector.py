@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.tracer.chip import chip
 from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.language.dtypes import DataType, float32, int32, uint64
@@ -18,7 +19,6 @@ from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.ops import vec_binary
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.spec import TABLE, OpFunction
-
 from tests.simulator_kit import Kernel
 
 REGION = 8192  # bytes of UB that a test can touch
