@@ -186,6 +186,24 @@ def test_ranges_that_are_known_are_not_wrapped() -> None:
     assert len(wraps) == 1
 
 
+def test_loop_indices_have_a_range() -> None:
+    """Divisions of indices that cannot be negative are plain, whichever way the loop runs."""
+    kernel = Kernel()
+    with kernel:
+        n = kernel.scalar("n", int32)
+        out = kernel.tensor(kernel.address("out", int32))
+        for start, stop, step in ((0, n, 1), (63, -1, -1), (n, 0, -3), (-5, 5, 2)):
+            with kernel.loop(stop, start, step) as i:
+                quotient = emit(arith.TRUNCDIV, (i, 3), int32)
+                out.set_value(i + 5, quotient + emit(arith.TRUNCMOD, (i, 3), int32))
+    source = compile_trace(kernel.trace).source
+    assert source.count("trunc_divide(") == source.count("trunc_modulo(") == 1
+    data = np.zeros(80, np.int32)
+    kernel.run(70, data)
+    assert data[5:69].tolist() == [i // 3 + i % 3 for i in range(64)]
+    assert data[:5:2].tolist() == [-3, -1, -1]
+
+
 # -- floats ---------------------------------------------------------------------------------------
 
 REAL = [

@@ -59,6 +59,9 @@ FLOAT_TEMPLATES: dict[OpSpec, str] = {
     rows.FLOORMOD: "floor_modulo({0}, {1})",
 }
 
+#: C's division of what is known to be positive is Python's.
+SAME_IF_POSITIVE = {rows.TRUNCDIV: rows.FLOORDIV, rows.TRUNCMOD: rows.FLOORMOD}
+
 #: Rows whose result never leaves the dtype of its operands.
 EXACT = frozenset(
     {
@@ -132,13 +135,16 @@ def _arith(op: Op, writer: Writer) -> None:
     is_float = dtype.kind == "f"
     if not is_float:
         _guard(op, writer, names, dtype)
+    ranges = [writer.range_of(arg, dtype) for arg in op.args]
     template = FLOAT_TEMPLATES.get(op.spec) if is_float else None
+    if op.spec in SAME_IF_POSITIVE and ranges[0][0] >= 0 and ranges[1][0] > 0:
+        template = TEMPLATES[SAME_IF_POSITIVE[op.spec]]
     template = template or TEMPLATES.get(op.spec)
     if template is None:
         text = f"{writer.bind(op.spec.semantics, 'f')}({', '.join(names)})"
     else:
         text = template.format(*names)
-    _store(op, writer, text, [writer.range_of(arg, dtype) for arg in op.args])
+    _store(op, writer, text, ranges)
 
 
 def _store(op: Op, writer: Writer, text: str, ranges: list[Range]) -> None:

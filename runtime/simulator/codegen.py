@@ -242,7 +242,10 @@ class Writer:
             self._spend(node, f"trips({loop}) * {ops + 1}")
         first = self.range_of(node.start, index.type)
         last = self.range_of(node.stop, index.type)
-        self.ranges[id(index)] = (min(first[0], last[0]), max(first[1], last[1]))
+        if isinstance(node.step, int) and node.step < 0:
+            self.ranges[id(index)] = (min(first[1], last[0] + 1), first[1])
+        else:
+            self.ranges[id(index)] = (first[0], max(first[0], last[1] - 1))
         self.line(f"for {self.define(index)} in {loop}:")
 
     def _spend(self, node: Loop, amount: str) -> None:
