@@ -1,0 +1,262 @@
+"""Executors of data movement and of scalar access to memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...tracer.diagnostics import KernelError, error
+from ...tracer.ops import data_copy as rows
+from ...tracer.ops import tensor
+from ...tracer.trace import Op, Value, describe
+from .memory import (
+    BLOCK_BYTES,
+    HELD,
+    GlobalView,
+    LocalView,
+    Memory,
+    global_fault,
+    local_fault,
+    unwritten_fault,
+)
+from .registry import Executor, nothing, simulates, specialise
+from .scalars import accessors, constant, converter
+
+if TYPE_CHECKING:
+    from .core import Core
+
+
+@simulates(rows.DATA_COPY)
+def _data_copy(op: Op, core: Core) -> Executor:
+    return specialise(op, 2, lambda args: _copy(op, core, args[0]))
+
+
+def _copy(op: Op, core: Core, count: int) -> Executor:
+    """The executor for a known count."""
+    if count < 0:
+        raise error("AT0108", f"{op.spec.name} of {count} elements", op.site, hint="from 0 up")
+    nbytes = count * op.args[0].type.dtype.sizeof()
+    if nbytes % BLOCK_BYTES:
+        raise _ragged(op, nbytes)
+    return _COPY[op.form.name](op, core, nbytes) if count else nothing
+
+
+def _gm_to_local(op: Op, core: Core, nbytes: int) -> Executor:
+    memory = core.memory_of(op.args[0])
+    parts: dict[int, memoryview] = core.per_block()
+
+    def run(dst: LocalView, src: GlobalView) -> None:
+        address, room, hold = dst
+        gm, start, end = src
+        part = parts.get(address)
+        if part is None:
+            _check_local(op, 0, dst, nbytes)
+            memory.mark(address, address + nbytes)
+            part = parts[address] = memory.bytes[address : address + nbytes]
+        if not (0 <= start <= end - nbytes and room >= nbytes and hold[0]):
+            _check_local(op, 0, dst, nbytes)
+            raise global_fault(op, 1, src, start, start + nbytes)
+        part[:] = gm.bytes[start : start + nbytes]
+
+    return run
+
+
+def _local_to_gm(op: Op, core: Core, nbytes: int) -> Executor:
+    memory = core.memory_of(op.args[1])
+    parts: dict[int, memoryview] = core.per_block()
+
+    def run(dst: GlobalView, src: LocalView) -> None:
+        gm, start, end = dst
+        address, room, hold = src
+        part = parts.get(address)
+        if part is None:
+            _check_local(op, 1, src, nbytes)
+            _need_written(op, 1, memory, address, address + nbytes)
+            part = parts[address] = memory.bytes[address : address + nbytes]
+        if not (0 <= start <= end - nbytes and room >= nbytes and hold[0]):
+            _check_local(op, 1, src, nbytes)
+            raise global_fault(op, 0, dst, start, start + nbytes)
+        gm.bytes[start : start + nbytes] = part
+
+    return run
+
+
+def _local_to_local(op: Op, core: Core, nbytes: int) -> Executor:
+    target, source = core.memory_of(op.args[0]), core.memory_of(op.args[1])
+
+    def run(dst: LocalView, src: LocalView) -> None:
+        _check_local(op, 0, dst, nbytes)
+        _check_local(op, 1, src, nbytes)
+        to, at = dst[0], src[0]
+        _need_written(op, 1, source, at, at + nbytes)
+        target.bytes[to : to + nbytes] = source.bytes[at : at + nbytes]
+        target.mark(to, to + nbytes)
+
+    return run
+
+
+_COPY = {"gm_to_ub": _gm_to_local, "ub_to_gm": _local_to_gm, "ub_to_ub": _local_to_local}
+
+
+def _check_local(op: Op, which: int, tensor: LocalView, nbytes: int) -> None:
+    fault = local_fault(op, which, tensor, nbytes)
+    if fault is not None:
+        raise fault
+
+
+def _ragged(op: Op, nbytes: int) -> KernelError:
+    dtype = op.args[0].type.dtype
+    size = dtype.sizeof()
+    return error(
+        "AT0103",
+        f"{op.spec.name} of {nbytes // size} elements of {dtype} is {nbytes} bytes, "
+        f"not a multiple of {BLOCK_BYTES}",
+        op.site,
+        hint=f"copy a multiple of {BLOCK_BYTES // size} elements",
+    )
+
+
+def _need_written(op: Op, which: int, memory: Memory, start: int, stop: int) -> None:
+    missing = memory.first_unwritten(start, stop)
+    if missing is not None:
+        raise unwritten_fault(op, which, missing, start)
+
+
+# -- single elements --------------------------------------------------------------------------
+
+
+@simulates(tensor.LOCAL_TENSOR)
+def _local_tensor(op: Op, core: Core) -> Executor:
+    dtype, _, address, length = op.args
+    assert op.result is not None
+    memory = core.memory_of(op.result)
+    size = dtype.sizeof()
+    dynamic_address, dynamic_length = isinstance(address, Value), isinstance(length, Value)
+    hold = [HELD, None, 0, op]
+
+    def run(*values: int) -> LocalView:
+        rest = iter(values)
+        start = next(rest) if dynamic_address else address
+        nbytes = (next(rest) if dynamic_length else length) * size
+        if start < 0 or nbytes < 0 or start + nbytes > memory.size:
+            raise error(
+                "AT0104",
+                f"{describe(op.result)} takes the bytes {start} to {start + nbytes - 1} of "
+                f"{memory.name}, which has {memory.size}",
+                op.site,
+                hint="LocalTensor(dtype, pos, addr, tile_size): addr in bytes, tile_size in "
+                "elements",
+            )
+        memory.use(start, start + nbytes)
+        return (start, nbytes, hold)
+
+    return run
+
+
+def _index(op: Op) -> int | None:
+    """The constant index of an element access, or None."""
+    index = op.args[1]
+    return None if isinstance(index, Value) else index
+
+
+def _element_fault(op: Op, view: LocalView, index: int) -> KernelError:
+    value = op.args[0]
+    size = value.type.dtype.sizeof()
+    fault = local_fault(op, 0, view, min(0, view[1]), aligned=False)
+    return fault or error(
+        "AT0201",
+        f"element {index} of {describe(value)}, which has {max(view[1], 0) // size} elements",
+        op.site,
+        hint="indices count from 0; Python's negative indices have no meaning here",
+    )
+
+
+@simulates(tensor.LOCAL_GET_VALUE)
+def _local_get(op: Op, core: Core) -> Executor:
+    memory = core.memory_of(op.args[0])
+    dtype = op.args[0].type.dtype
+    data, done, size, fixed = memory.bytes, core.per_block(), dtype.sizeof(), _index(op)
+    load, _ = accessors(dtype)
+
+    def run(view: LocalView, index: int = fixed or 0) -> Any:
+        address, room, hold = view
+        if not 0 <= index * size < room - size + 1 or not hold[0]:
+            raise _element_fault(op, view, index)
+        at = address + index * size
+        if at not in done:
+            if memory.first_unwritten(at, at + size) is not None:
+                raise unwritten_fault(op, 0, at, address)
+            done[at] = True
+        return load(data, at)
+
+    return run
+
+
+@simulates(tensor.LOCAL_SET_VALUE)
+def _local_set(op: Op, core: Core) -> Executor:
+    memory = core.memory_of(op.args[0])
+    dtype = op.args[0].type.dtype
+    data, done, size = memory.bytes, core.per_block(), dtype.sizeof()
+    _, store = accessors(dtype)
+    arrange = _set_arguments(op)
+
+    def run(view: LocalView, *values: Any) -> None:
+        index, value = arrange(values)
+        address, room, hold = view
+        if not 0 <= index * size < room - size + 1 or not hold[0]:
+            raise _element_fault(op, view, index)
+        at = address + index * size
+        store(data, at, value)
+        if at not in done:
+            memory.mark(at, at + size)
+            done[at] = True
+
+    return run
+
+
+def _set_arguments(op: Op) -> Any:
+    """How index and value of a `set_value` follow from its runtime operands."""
+    index, value = op.args[1:]
+    dtype = op.args[0].type.dtype
+    if isinstance(value, Value):
+        convert = converter(value.type, dtype)
+        if isinstance(index, Value):
+            return lambda values: (values[0], convert(values[1]))
+        return lambda values: (index, convert(values[0]))
+    value = constant(value, dtype)
+    if isinstance(index, Value):
+        return lambda values: (values[0], value)
+    return lambda values: (index, value)
+
+
+@simulates(tensor.GLOBAL_GET_VALUE)
+def _global_get(op: Op, core: Core) -> Executor:
+    dtype = op.args[0].type.dtype
+    size, fixed = dtype.sizeof(), _index(op)
+    load, _ = accessors(dtype)
+
+    def run(view: GlobalView, index: int = fixed or 0) -> Any:
+        gm, start, end = view
+        at = start + index * size
+        if at < 0 or at + size > end:
+            raise global_fault(op, 0, view, at, at + size)
+        return load(gm.bytes, at)
+
+    return run
+
+
+@simulates(tensor.GLOBAL_SET_VALUE)
+def _global_set(op: Op, core: Core) -> Executor:
+    dtype = op.args[0].type.dtype
+    size = dtype.sizeof()
+    _, store = accessors(dtype)
+    arrange = _set_arguments(op)
+
+    def run(view: GlobalView, *values: Any) -> None:
+        index, value = arrange(values)
+        gm, start, end = view
+        at = start + index * size
+        if at < 0 or at + size > end:
+            raise global_fault(op, 0, view, at, at + size)
+        store(gm.bytes, at, value)
+
+    return run

@@ -1,0 +1,144 @@
+"""The state of one simulated core: memories, queues, flags; fresh for each block."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+from weakref import ref
+
+from ...tracer.chip import Chip
+from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.language.enums import MEMORY, HardEvent
+from ...tracer.language.types import QueueType
+from ...tracer.trace import Op, Value, describe
+from .engine import Engine
+from .memory import BLOCK_BYTES, HELD, Hold, Memory
+from .params import SimParams
+
+
+class Queue:
+    """A `TQue` at run time. `free` holds addresses of free buffers, `waiting` enqueued tensors.
+
+    `holds` has the latest allocation of each buffer by address.
+    """
+
+    __slots__ = ("depth", "free", "holds", "memory", "nbytes", "num", "value", "waiting")
+
+    def __init__(self, value: Value, memory: Memory) -> None:
+        self.value = value
+        self.memory = memory
+        self.depth: int = value.type.depth
+        self.num = 0
+        self.nbytes = 0
+        self.free: deque[int] = deque()
+        self.waiting: deque[Hold] = deque()
+        self.holds: dict[int, Hold] = {}
+
+
+class _Cache(dict[Any, Any]):
+    """A dict that can be referred to weakly."""
+
+
+class Core:
+    """One core, reused for block after block. `per_block` registers caches to empty in between."""
+
+    def __init__(
+        self, chip: Chip, memories: Iterable[str], params: SimParams, engine: Engine
+    ) -> None:
+        self.chip = chip
+        self.params = params
+        self.engine = engine
+        self.memories = {
+            name: Memory(name, chip.memory[name], params.check_uninitialised) for name in memories
+        }
+        self.queues: list[Queue] = []
+        self.flags: dict[tuple[HardEvent, int], Op] = {}
+        self._caches: list[ref[_Cache]] = []
+
+    def per_block(self) -> Any:
+        """A dict that is emptied when a block begins; it lives as long as its user."""
+        cache = _Cache()
+        self._caches.append(ref(cache))
+        return cache
+
+    def memory_of(self, value: Value) -> Memory:
+        """The memory a local tensor or queue lives in."""
+        return self.memories[MEMORY[value.type.position]]
+
+    def begin_block(self) -> None:
+        """Forget everything of the block before."""
+        for memory in self.memories.values():
+            memory.reset()
+        self._caches = [link for link in self._caches if link() is not None]
+        for link in self._caches:
+            cache = link()
+            if cache is not None:
+                cache.clear()
+        self.queues.clear()
+        self.flags.clear()
+        self.engine.begin_block()
+
+    def end_block(self) -> list[Finding]:
+        """What the block left behind: warnings about buffers and events."""
+        found = self.engine.end_block()
+        for queue in self.queues:
+            for hold in queue.holds.values():
+                if hold[0] is not None:
+                    found.append(_left_behind(queue, hold))
+        for (event, event_id), op in self.flags.items():
+            found.append(
+                finding(
+                    "AT0204",
+                    f"set_flag({event.name}, {event_id}) is never waited for",
+                    op.site,
+                    severity="warning",
+                    hint="a set that nothing consumes disturbs the next user of the event id",
+                )
+            )
+        return found
+
+    def place(self, op: Op, queue: Queue, num: int, length: int) -> None:
+        """Give a queue its buffers, after those placed before; AT0104 when they do not fit."""
+        memory = queue.memory
+        each = (length + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
+        if num <= 0 or length <= 0:
+            raise error(
+                "AT0108",
+                f"{describe(queue.value)} gets {num} buffers of {length} bytes",
+                op.site,
+                hint="init_buffer(queue, num, len): num buffers of len bytes each, both positive",
+            )
+        start = memory.next
+        stop = start + num * each
+        if stop > memory.size:
+            raise error(
+                "AT0104",
+                f"{num} buffers of {each} bytes for {describe(queue.value)} end at byte {stop} of "
+                f"{memory.name}, which has {memory.size}",
+                op.site,
+                hint="fewer or smaller buffers: the earlier queues have taken "
+                f"{start} bytes of {memory.name}",
+            )
+        queue.num = num
+        queue.nbytes = each
+        queue.free.extend(range(start, stop, each))
+        memory.next = stop
+        memory.use(start, stop)
+
+    def queue(self, value: Value) -> Queue:
+        """A new queue for a `TQue` value."""
+        assert isinstance(value.type, QueueType)
+        queue = Queue(value, self.memory_of(value))
+        self.queues.append(queue)
+        return queue
+
+
+def _left_behind(queue: Queue, hold: Hold) -> Finding:
+    if hold[0] == HELD:
+        text = f"a tensor of {describe(queue.value)} is never freed"
+        hint = "call free_tensor, or enque it for its consumer"
+    else:
+        text = f"a tensor enqueued to {describe(queue.value)} is never taken"
+        hint = "the consumer calls deque and free_tensor once for each enque"
+    return finding("AT0202", text, hold[3].site, severity="warning", hint=hint)

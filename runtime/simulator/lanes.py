@@ -1,0 +1,163 @@
+"""Which bytes a vector call touches: masks, repeats and strides as NumPy views of a memory.
+
+A call reads and writes, for each repeat, the same selected lanes of every operand. `Lanes` holds
+them for one operand as byte offsets from its start; `common_shape` finds the cheapest way in which
+all operands of a call can be indexed alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .memory import BLOCK_BYTES, Memory
+
+REPEAT_BYTES = 256
+
+Shape = tuple[int, ...]
+
+
+class Lanes:
+    """The elements of one operand: `offsets[r, k]` is where element k of repeat r lies, in bytes.
+
+    `extent` is the end of the last element. `whole_blocks` says that lanes are selected from 0 on
+    and fill whole blocks, so that the blocks of a repeat are an axis of their own.
+    """
+
+    __slots__ = ("block_stride", "extent", "offsets", "repeat_stride", "size", "whole_blocks")
+
+    def __init__(
+        self, lanes: npt.NDArray[Any], repeat: int, block_stride: int, repeat_stride: int, size: int
+    ) -> None:
+        per_block = BLOCK_BYTES // size
+        within = lanes // per_block * (block_stride * BLOCK_BYTES) + lanes % per_block * size
+        starts = np.arange(repeat)[:, None] * (repeat_stride * BLOCK_BYTES)
+        self.offsets: npt.NDArray[np.int64] = starts + within
+        self.extent = int(self.offsets.max()) + size
+        self.size = size
+        self.block_stride = block_stride * BLOCK_BYTES
+        self.repeat_stride = repeat_stride * BLOCK_BYTES
+        self.whole_blocks = len(lanes) % per_block == 0 and lanes[-1] == len(lanes) - 1
+
+    def dense(self) -> bool:
+        """Whether the elements follow one another without a gap."""
+        flat = self.offsets.reshape(-1)
+        return bool((flat == np.arange(flat.size) * self.size).all())
+
+    def even(self) -> bool:
+        """Whether the lanes of a repeat have one distance."""
+        gaps = np.diff(self.offsets[0])
+        return gaps.size == 0 or bool((gaps == gaps[0]).all())
+
+    def repeats_overlap(self) -> bool:
+        """Whether an element is touched twice."""
+        return bool(np.unique(self.offsets).size != self.offsets.size)
+
+    def lanes_overlap(self) -> bool:
+        """Whether an element is touched twice in one repeat."""
+        return bool(np.unique(self.offsets[0]).size != self.offsets.shape[1])
+
+
+def dense_lanes(count: int, size: int) -> Lanes:
+    """The first `count` elements, as one repeat of any length."""
+    lanes = Lanes.__new__(Lanes)
+    lanes.offsets = np.arange(count)[None, :] * size
+    lanes.extent = count * size
+    lanes.size = size
+    lanes.block_stride = BLOCK_BYTES
+    lanes.repeat_stride = REPEAT_BYTES
+    lanes.whole_blocks = False
+    return lanes
+
+
+class Layout:
+    """How the operands of one call are indexed: strided views if possible, else index arrays."""
+
+    __slots__ = ("kind", "lanes")
+
+    def __init__(self, lanes: Sequence[Lanes]) -> None:
+        self.lanes = tuple(lanes)
+        if all(part.dense() for part in lanes):
+            self.kind = "dense"
+        elif any(part.lanes_overlap() for part in lanes[:1]):
+            self.kind = "index"
+        elif all(part.even() for part in lanes):
+            self.kind = "even"
+        elif lanes[0].whole_blocks:
+            self.kind = "blocks"
+        else:
+            self.kind = "index"
+
+    def _shape(self, which: int) -> tuple[Shape, Shape]:
+        """Shape and strides (bytes) of a strided view; its first axis is the repeats."""
+        part = self.lanes[which]
+        repeat, count = part.offsets.shape
+        if self.kind != "blocks":
+            gap = int(part.offsets[0, 1] - part.offsets[0, 0]) if count > 1 else part.size
+            return (repeat, count), (part.repeat_stride, gap)
+        per_block = BLOCK_BYTES // part.size
+        shape = (repeat, count // per_block, per_block)
+        return shape, (part.repeat_stride, part.block_stride, part.size)
+
+    def view(self, which: int, memory: Memory, address: int, dtype: Any) -> npt.NDArray[Any]:
+        """The elements of an operand as a view of the memory (kinds other than 'index')."""
+        shape, strides = self._shape(which)
+        first = address + int(self.lanes[which].offsets[0, 0])
+        return np.ndarray(shape, dtype, memory.bytes, first, strides)
+
+    def index(self, which: int) -> npt.NDArray[np.int64]:
+        """The elements of an operand as indices from its start (kind 'index')."""
+        part = self.lanes[which]
+        return part.offsets // part.size
+
+    def first_unwritten(self, which: int, memory: Memory, address: int) -> int | None:
+        """Address of the first byte of an operand that was never written."""
+        written = memory.written
+        if written is None:
+            return None
+        part = self.lanes[which]
+        if self.kind == "dense":
+            return memory.first_unwritten(address, address + part.extent)
+        starts = (part.offsets + address).reshape(-1)
+        missing = starts[written[starts] == 0]
+        return int(missing[0]) if missing.size else None
+
+    def mark(self, which: int, memory: Memory, address: int) -> None:
+        """Note that an operand has been written."""
+        part = self.lanes[which]
+        if self.kind == "dense":
+            memory.mark(address, address + part.extent)
+        elif memory.written is not None:
+            starts = (part.offsets + address).reshape(-1)
+            for byte in range(part.size):
+                memory.written[starts + byte] = 1
+
+    def in_order(self, addresses: Sequence[int]) -> bool:
+        """Whether the repeats have to run one after another.
+
+        That is so when one writes what a later one reads, or when two write the same element.
+        Operand 0 is the destination.
+        """
+        dst = self.lanes[0]
+        if dst.offsets.shape[0] == 1:
+            return False
+        if dst.repeats_overlap():
+            return True
+        writes = dst.offsets + addresses[0]
+        base, stop = addresses[0], addresses[0] + dst.extent
+        writer: npt.NDArray[np.int64] | None = None
+        for part, address in zip(self.lanes[1:], addresses[1:], strict=True):
+            reads = part.offsets + address
+            if address >= stop or address + part.extent <= base or bool((reads == writes).all()):
+                continue
+            if writer is None:
+                writer = np.full(dst.extent, dst.offsets.shape[0], np.int64)
+                writer[dst.offsets] = np.arange(dst.offsets.shape[0])[:, None]
+            inside = (reads >= base) & (reads < stop)
+            repeats = np.broadcast_to(np.arange(reads.shape[0])[:, None], reads.shape)
+            if (writer[reads[inside] - base] < repeats[inside]).any():
+                return True
+        return False

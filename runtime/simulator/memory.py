@@ -1,0 +1,177 @@
+"""The memories of a core and of the host, and the run-time form of tensors and addresses.
+
+Run-time values are tuples, for speed; the static type (dtype, position) is known from the trace:
+
+- address of global memory: `(gm, offset)`, bytes from the start of the array;
+- `GlobalTensor`: `(gm, start, end)`, bytes; `end` is the smaller of the array's and the view's end;
+- `LocalTensor`: `(address, room, hold)`, bytes; `hold` is shared by all views of one allocation:
+  `[state, queue, address, op]` with the operation that brought it into the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ...tracer.diagnostics import KernelError, error
+from ...tracer.trace import Op, describe
+
+#: States of a hold. Only HELD is true: the tensor may be used.
+HELD: Final = 1
+QUEUED: Final = 0
+FREED: Final = None
+
+Hold: TypeAlias = "list[Any]"
+LocalView: TypeAlias = "tuple[int, int, Hold]"
+GlobalView: TypeAlias = "tuple[GlobalMemory, int, int]"
+
+BLOCK_BYTES = 32
+
+#: The repeated 16-bit pattern of memory that was never written: NaN in every float type, and large
+#: in every integer type wider than a byte.
+POISON = 0x7FFF
+
+
+class Memory:
+    """One physical on-chip memory: bytes, and which of them the block has written.
+
+    `high` is the end of the extent in use, so that starting a block poisons no more than that;
+    `next` is where the next queue buffer goes.
+    """
+
+    __slots__ = ("array", "bytes", "high", "name", "next", "size", "written")
+
+    def __init__(self, name: str, size: int, track_written: bool) -> None:
+        self.name = name
+        self.size = size
+        self.array: npt.NDArray[np.uint8] = np.full(size // 2, POISON, np.uint16).view(np.uint8)
+        self.bytes = self.array.data
+        self.written: npt.NDArray[np.uint8] | None = (
+            np.zeros(size, np.uint8) if track_written else None
+        )
+        self.high = 0
+        self.next = 0
+
+    def reset(self) -> None:
+        """Fresh memory for the next block."""
+        self.array[: self.high].view(np.uint16)[:] = POISON
+        if self.written is not None:
+            self.written[: self.high] = 0
+        self.high = self.next = 0
+
+    def use(self, start: int, stop: int) -> None:
+        """Note that the bytes from `start` to `stop` may be written."""
+        if stop > self.high:
+            self.high = (stop + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
+
+    def first_unwritten(self, start: int, stop: int) -> int | None:
+        """Address of the first byte of a range that was never written."""
+        if self.written is None:
+            return None
+        part = self.written[start:stop]
+        if part.all():
+            return None
+        return start + int(part.argmin())
+
+    def mark(self, start: int, stop: int) -> None:
+        """Note that a range has been written."""
+        if self.written is not None:
+            self.written[start:stop] = 1
+
+
+class GlobalMemory:
+    """An array argument: its parameter's name and its bytes."""
+
+    __slots__ = ("bytes", "name", "nbytes")
+
+    def __init__(self, name: str, data: memoryview) -> None:
+        self.name = name
+        self.bytes = data
+        self.nbytes = len(data)
+
+
+#: What a `GlobalTensor` is before `set_global_buffer`.
+UNBOUND: Final = (GlobalMemory("", memoryview(b"")), 0, 0)
+
+_STATE = {QUEUED: ("is enqueued", "enqueued here"), FREED: ("has been freed", "freed here")}
+
+
+def local_fault(
+    op: Op, which: int, tensor: LocalView, need: int, aligned: bool = True
+) -> KernelError | None:
+    """What is wrong with an access to the first `need` bytes of a local operand, if anything."""
+    value = op.args[which]
+    role = "writes" if op.form.params[which].role == "out" else "reads"
+    address, room, hold = tensor
+    if not hold[0]:
+        text, note = _STATE[hold[0]]
+        return error(
+            "AT0202",
+            f"{op.spec.name} {role} {describe(value)}, which {text}",
+            op.site,
+            notes=[(note, hold[3].site)],
+            hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
+        )
+    size = value.type.dtype.sizeof()
+    if need > room:
+        return error(
+            "AT0201",
+            f"{op.spec.name} {role} elements 0 to {need // size - 1} of {describe(value)}, "
+            f"which has {max(room, 0) // size}",
+            op.site,
+            hint="make the access shorter or the buffer larger",
+        )
+    if aligned and address % BLOCK_BYTES:
+        return error(
+            "AT0103",
+            f"{op.spec.name} {role} {describe(value)} at address {address}, "
+            f"{address % BLOCK_BYTES} bytes past a multiple of {BLOCK_BYTES}",
+            op.site,
+            hint=f"start at a multiple of {BLOCK_BYTES // size} elements of {value.type.dtype}",
+        )
+    return None
+
+
+def global_fault(op: Op, which: int, tensor: GlobalView, start: int, stop: int) -> KernelError:
+    """The error of an access to the bytes `start` to `stop` of an array."""
+    value = op.args[which]
+    role = "writes" if op.form.params[which].role == "out" else "reads"
+    memory, _, end = tensor
+    if not memory.name:
+        return error(
+            "AT0201",
+            f"{op.spec.name} {role} {describe(value)}, which has no buffer",
+            op.site,
+            hint="call set_global_buffer on every path that leads here",
+        )
+    size = value.type.dtype.sizeof()
+    span = f"elements {start // size} to {stop // size - 1}"
+    if start >= 0 and stop <= memory.nbytes:
+        return error(
+            "AT0201",
+            f"{op.spec.name} {role} {span} of parameter `{memory.name}`, but the view "
+            f"{describe(value)} ends at element {end // size}",
+            op.site,
+            hint="the size of the view comes from set_global_buffer or from a slice",
+        )
+    return error(
+        "AT0201",
+        f"{op.spec.name} {role} {span} of parameter `{memory.name}`, "
+        f"which has {memory.nbytes // size} elements of {value.type.dtype}",
+        op.site,
+        hint="the last tile of the last block is the usual suspect",
+    )
+
+
+def unwritten_fault(op: Op, which: int, address: int, base: int) -> KernelError:
+    """The error of a read of memory that the block never wrote."""
+    value = op.args[which]
+    element = (address - base) // value.type.dtype.sizeof()
+    return error(
+        "AT0203",
+        f"{op.spec.name} reads element {element} of {describe(value)}, which was never written",
+        op.site,
+        hint="copy or compute into the tensor first; a fresh tensor holds garbage",
+    )

@@ -1,0 +1,253 @@
+"""`compile_trace` and `simulate`: a trace becomes a program, a program runs over a grid."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ...tracer.diagnostics import Finding, KernelError, error
+from ...tracer.language.dtypes import DataType
+from ...tracer.language.enums import MEMORY
+from ...tracer.language.types import (
+    GlobalPointerType,
+    GlobalTensorType,
+    LocalTensorType,
+    QueueType,
+)
+from ...tracer.ops.tensor import SET_GLOBAL_BUFFER
+from ...tracer.trace import Assign, Declare, Op, Trace, Value
+from . import scalars
+from .codegen import Writer
+from .core import Core
+from .engine import ProgramOrder
+from .memory import GlobalMemory
+from .params import SimParams, SimResult
+from .registry import factory_of
+from .views import MAX_BLOCKS
+
+
+@dataclass(slots=True, eq=False)
+class Program:
+    """A trace compiled for the simulator; run it as often as you like with `simulate`.
+
+    `source` is the scalar program, `written` the indices of the parameters whose arrays the kernel
+    can write.
+    """
+
+    trace: Trace
+    source: str
+    written: frozenset[int]
+    _code: CodeType
+    _bound: dict[str, Any]
+    _executed: list[tuple[str, Op]]
+    _memories: tuple[str, ...]
+    _idle: list[_Machine] = field(default_factory=list)
+
+
+class _Machine:
+    """A core with the executors of one program bound to it; serves one run at a time."""
+
+    def __init__(self, program: Program, params: SimParams) -> None:
+        self.params = params
+        engine = ProgramOrder()
+        self.core = Core(program.trace.chip, program._memories, params, engine)
+        names: dict[str, Any] = dict(program._bound)
+        # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
+        names["cell"] = memoryview(bytearray(4)).cast("f")
+        for name, op in program._executed:
+            names[name] = engine.issue(op, factory_of(op)(op, self.core))
+        exec(program._code, names)
+        self.block = names["block"]
+
+
+def compile_trace(trace: Trace) -> Program:
+    """Compile a trace; the program may be cached and run by several threads."""
+    writer = Writer(trace)
+    source = writer.program()
+    code = compile(source, f"<simulator program of {trace.name}>", "exec")
+    return Program(
+        trace,
+        source,
+        _written_params(trace),
+        code,
+        writer.bound,
+        writer.executed,
+        _memories(trace),
+    )
+
+
+def simulate(
+    program: Program, args: Sequence[Any], blocks: int, params: SimParams | None = None
+) -> SimResult:
+    """Run a program on `blocks` blocks.
+
+    `args` has one entry a parameter of the trace: a C-contiguous NumPy array for an address, a
+    number for a scalar. Raises `KernelError` with the findings when the kernel does something
+    wrong; the arrays are then as they were before.
+    """
+    params = params or SimParams()
+    if not 1 <= blocks <= MAX_BLOCKS:
+        raise error(
+            "AT0113", f"a grid of {blocks} blocks", hint=f"a grid has 1 to {MAX_BLOCKS} blocks"
+        )
+    values = _arguments(program, args)
+    order = list(range(blocks))
+    if params.seed is not None:
+        random.Random(params.seed).shuffle(order)
+    machine = _machine(program, params)
+    with _restored_on_error([args[k] for k in sorted(program.written)]):
+        result = _run(machine, values, order)
+    program._idle.append(machine)
+    return result
+
+
+def _machine(program: Program, params: SimParams) -> _Machine:
+    try:
+        machine = program._idle.pop()
+    except IndexError:
+        return _Machine(program, params)
+    return machine if machine.params == params else _Machine(program, params)
+
+
+def _run(machine: _Machine, values: Sequence[Any], order: Sequence[int]) -> SimResult:
+    core, block = machine.core, machine.block
+    found: dict[Finding, None] = {}
+    left = machine.params.op_budget
+    ops = 0
+    with np.errstate(all="ignore"):
+        for index in order:
+            core.begin_block()
+            try:
+                count, left = block(left, index, len(order), *values)
+            except KernelError as fault:
+                raise KernelError(
+                    [_in_block(f, index, len(order)) for f in fault.findings] + list(found)
+                ) from None
+            ops += count
+            found.update(dict.fromkeys(core.end_block()))
+    return SimResult(len(order), ops, tuple(found))
+
+
+def _in_block(finding: Finding, index: int, blocks: int) -> Finding:
+    """An error of a run, with the block it happened in when there are several."""
+    if blocks == 1:
+        return finding
+    return replace(finding, notes=(*finding.notes, (f"in block {index} of {blocks}", None)))
+
+
+@contextmanager
+def _restored_on_error(arrays: Sequence[Any]) -> Iterator[None]:
+    """Run on the arrays themselves, so that aliases are real; put them back after an error.
+
+    Overlapping arrays are saved before anything runs, so the order of restoring does not matter.
+    """
+    saved = [(array, array.copy()) for array in arrays]
+    try:
+        yield
+    except BaseException:
+        for array, before in saved:
+            array[...] = before
+        raise
+
+
+# -- arguments ------------------------------------------------------------------------------------
+
+
+def _arguments(program: Program, args: Sequence[Any]) -> list[Any]:
+    params = program.trace.params
+    if len(args) != len(params):
+        raise error(
+            "AT0113",
+            f"{program.trace.name} takes {len(params)} arguments, not {len(args)}",
+            hint="one entry a parameter: " + ", ".join(p.name for p in params),
+        )
+    return [
+        _address(param.name, arg, k in program.written)
+        if isinstance(param.type, GlobalPointerType)
+        else _scalar(param.name, arg, param.type)
+        for k, (param, arg) in enumerate(zip(params, args, strict=True))
+    ]
+
+
+def _address(name: str, array: Any, written: bool) -> tuple[GlobalMemory, int]:
+    if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
+        raise error(
+            "AT0113",
+            f"the argument for `{name}` is no C-contiguous NumPy array",
+            hint="np.ascontiguousarray makes one",
+        )
+    if written and not array.flags.writeable:
+        raise error(
+            "AT0113",
+            f"the kernel writes to `{name}`, but the array is read-only",
+            hint="pass a writable array, such as a copy",
+        )
+    data = array.reshape(-1).view(np.uint8).data
+    return (GlobalMemory(name, data if written else data.toreadonly()), 0)
+
+
+def _scalar(name: str, value: Any, dtype: DataType) -> Any:
+    if dtype.is_int() and not dtype.fits(int(value)):
+        raise error(
+            "AT0113",
+            f"the argument for `{name}` is {value}, which {dtype} cannot hold",
+            hint="pass a NumPy integer of a wider dtype",
+        )
+    return scalars.constant(value, dtype)
+
+
+# -- what a trace needs ---------------------------------------------------------------------------
+
+
+def _memories(trace: Trace) -> tuple[str, ...]:
+    """The on-chip memories that the trace's tensors and queues live in."""
+    found: set[str] = set()
+    for node in trace.walk():
+        result = node.result if isinstance(node, Op) else None
+        if result is not None and isinstance(result.type, LocalTensorType | QueueType):
+            found.add(MEMORY[result.type.position])
+    return tuple(sorted(found))
+
+
+def _written_params(trace: Trace) -> frozenset[int]:
+    """Indices of the address parameters that reach an operation which writes global memory."""
+    sources: dict[int, list[Value]] = {}
+    reached: list[Value] = []
+    for node in trace.walk():
+        if isinstance(node, Declare):
+            _feed(sources, node.var, [node.init])
+        elif isinstance(node, Assign):
+            for var, value in zip(node.vars, node.values, strict=True):
+                _feed(sources, var, [value])
+        elif isinstance(node, Op) and node.spec is SET_GLOBAL_BUFFER:
+            _feed(sources, node.args[0], [node.args[1]])
+        elif isinstance(node, Op):
+            if node.result is not None:
+                _feed(sources, node.result, node.args)
+            reached += [
+                arg
+                for arg, param in zip(node.args, node.form.params, strict=True)
+                if param.role in ("out", "inout") and _is_global(arg)
+            ]
+    seen: set[int] = set()
+    while reached:
+        value = reached.pop()
+        if id(value) not in seen:
+            seen.add(id(value))
+            reached += sources.get(id(value), ())
+    return frozenset(k for k, param in enumerate(trace.params) if id(param.value) in seen)
+
+
+def _feed(sources: dict[int, list[Value]], target: Value, values: Sequence[Any]) -> None:
+    if _is_global(target):
+        sources.setdefault(id(target), []).extend(v for v in values if _is_global(v))
+
+
+def _is_global(value: Any) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, GlobalPointerType | GlobalTensorType)

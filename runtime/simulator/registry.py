@@ -1,0 +1,133 @@
+"""Who executes an operation: dicts from op rows and families to what runs them.
+
+Two kinds of handlers. An *executor factory* gets an `Op` and the `Core` it will run on, once, and
+returns a callable that the scalar program calls with the operation's runtime operands (`operands`)
+each time; everything constant is resolved in the factory. An *emitter* gets an `Op` and the writer
+of the scalar program and writes the operation inline as Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ...tracer.diagnostics import error
+from ...tracer.language.structs import StructArg
+from ...tracer.ops.spec import OpSpec
+from ...tracer.trace import Op, Value
+
+if TYPE_CHECKING:
+    from .codegen import Writer
+    from .core import Core
+
+Executor: TypeAlias = Callable[..., Any]
+Factory: TypeAlias = "Callable[[Op, Core], Executor]"
+Emitter: TypeAlias = "Callable[[Op, Writer], None]"
+
+EXECUTORS: dict[OpSpec, Factory] = {}
+FAMILY_EXECUTORS: dict[str, Factory] = {}
+EMITTERS: dict[OpSpec, Emitter] = {}
+FAMILY_EMITTERS: dict[str, Emitter] = {}
+
+
+def simulates(*specs: OpSpec, family: str = "") -> Callable[[Factory], Factory]:
+    """Register an executor factory for rows, or for every row of a family."""
+
+    def register(factory: Factory) -> Factory:
+        for spec in specs:
+            EXECUTORS[spec] = factory
+        if family:
+            FAMILY_EXECUTORS[family] = factory
+        return factory
+
+    return register
+
+
+def emits(*specs: OpSpec, family: str = "") -> Callable[[Emitter], Emitter]:
+    """Register an emitter for rows, or for every row of a family."""
+
+    def register(emitter: Emitter) -> Emitter:
+        for spec in specs:
+            EMITTERS[spec] = emitter
+        if family:
+            FAMILY_EMITTERS[family] = emitter
+        return emitter
+
+    return register
+
+
+def emitter_of(spec: OpSpec) -> Emitter | None:
+    """The emitter of a row, or None when it is executed by a call."""
+    return EMITTERS.get(spec) or FAMILY_EMITTERS.get(spec.family)
+
+
+def factory_of(op: Op) -> Factory:
+    """The executor factory of an operation; AT0901 when the simulator has none."""
+    factory = EXECUTORS.get(op.spec) or FAMILY_EXECUTORS.get(op.spec.family)
+    if factory is None:
+        raise error("AT0901", f"the simulator cannot execute {op.spec.name}", op.site)
+    return factory
+
+
+def simulated(spec: OpSpec) -> bool:
+    """Whether the simulator can execute a row."""
+    return bool(emitter_of(spec) or EXECUTORS.get(spec) or FAMILY_EXECUTORS.get(spec.family))
+
+
+def operands(op: Op) -> tuple[Value, ...]:
+    """The runtime operands of an operation in order, those inside masks and structs included."""
+    found: list[Value] = []
+    _collect(op.args, found)
+    return tuple(found)
+
+
+def _collect(args: tuple[Any, ...], found: list[Value]) -> None:
+    for arg in args:
+        if isinstance(arg, Value):
+            found.append(arg)
+        elif isinstance(arg, StructArg):
+            _collect(arg.values, found)
+        elif isinstance(arg, tuple):
+            _collect(arg, found)
+
+
+#: Specialisations kept for one operation before they are dropped.
+MAX_CACHED = 4096
+
+
+def nothing(*values: Any) -> None:
+    """The executor of an operation that has nothing to do."""
+
+
+def specialise(op: Op, tensors: int, make: Callable[[tuple[Any, ...]], Executor]) -> Executor:
+    """An executor made for the values of the operands after the first `tensors` ones.
+
+    `make` gets those operands and returns an executor of the tensors alone. Constants settle it
+    here; runtime values look it up at each call.
+    """
+    if len(operands(op)) == tensors:
+        return make(op.args[tensors:])
+    cache: dict[tuple[Any, ...], Executor] = {}
+
+    def run(*values: Any) -> None:
+        key = values[tensors:]
+        inner = cache.get(key)
+        if inner is None:
+            if len(cache) >= MAX_CACHED:
+                cache.clear()
+            rest = iter(key)
+            inner = cache[key] = make(tuple(fill(arg, rest) for arg in op.args[tensors:]))
+        inner(*values[:tensors])
+
+    return run
+
+
+def fill(arg: Any, values: Any) -> Any:
+    """An operand with its runtime parts replaced by the next ones of the iterator `values`."""
+    if isinstance(arg, Value):
+        return next(values)
+    if isinstance(arg, StructArg):
+        return tuple(fill(part, values) for part in arg.values)
+    if isinstance(arg, tuple):
+        return tuple(fill(part, values) for part in arg)
+    return arg
