@@ -50,8 +50,8 @@ _rows(
             "AT0101",
             "value without a meaning on this path",
             (
-                "The name was given different, unmergeable values (or no value at all) on the paths "
-                "that meet here, so no single C++ variable can stand for it."
+                "The name was given different, unmergeable values (or no value at all) on the "
+                "paths that meet here, so no single C++ variable can stand for it."
             ),
         ),
         (
@@ -96,16 +96,16 @@ _rows(
             "AT0109",
             "outer object written under runtime control",
             (
-                "Whether or how often the write happens is known only on the device, but the object "
-                "lives in the Python process."
+                "Whether or how often the write happens is known only on the device, but the "
+                "object lives in the Python process."
             ),
         ),
         (
             "AT0110",
             "change of shape under runtime control",
             (
-                "A container or instance that changes its length, keys or attributes on one path only "
-                "has no fixed layout on the device."
+                "A container or instance that changes its length, keys or attributes on one path "
+                "only has no fixed layout on the device."
             ),
         ),
         (
@@ -117,8 +117,8 @@ _rows(
             "AT0112",
             "recursion on a runtime value",
             (
-                "The depth of the recursion is known only on the device, which has no call stack for "
-                "it."
+                "The depth of the recursion is known only on the device, which has no call stack "
+                "for it."
             ),
         ),
         (

@@ -201,17 +201,19 @@ class OpFunction:
         return table
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record the operation; returns its result's proxy or None."""
         recorder = current(self.spec.name)
-        if kwargs:
-            form, bound = self._bind(recorder, args, kwargs)
-        else:
-            for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
-                if all(check(a) for check, a in zip(checks, args, strict=False)):
-                    bound = args + rest
+        form, bound = self._bind(recorder, args, kwargs) if kwargs else self._match(recorder, args)
+        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+
+    def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
+        for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
+            for check, arg in zip(checks, args, strict=False):
+                if not check(arg):
                     break
             else:
-                raise self._no_overload(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+                return form, args + rest
+        raise self._no_overload(recorder, args, {})
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a class attribute it is a method: the instance is the first operand."""
@@ -270,6 +272,7 @@ class BoundOp:
         self.instance = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation on the instance."""
         return self.function(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:

@@ -120,7 +120,7 @@ def to_bool(vm: Machine, frame: Frame, arg: Any) -> None:
     frame.stack[-1] = decide(vm, frame, frame.stack[-1])
 
 
-# -- the stack, constants, locals ------------------------------------------------------------------
+# -- the stack, constants, locals -----------------------------------------------------------------
 
 
 @handles("POP_TOP")
@@ -246,7 +246,7 @@ def delete_deref(vm: Machine, frame: Frame, slot: int) -> None:
     set_cell(vm, frame, slot, UNBOUND)
 
 
-# -- globals and names -----------------------------------------------------------------------------
+# -- globals and names ----------------------------------------------------------------------------
 
 
 def load_from_globals(vm: Machine, frame: Frame, name: str) -> Any:
@@ -324,7 +324,7 @@ def load_from_dict_or_deref(vm: Machine, frame: Frame, slot: int) -> None:
     frame.stack.append(mapping[name] if name in mapping else read_cell(vm, frame, slot))
 
 
-# -- attributes, items, operators --------------------------------------------------------------------
+# -- attributes, items, operators -----------------------------------------------------------------
 
 
 @handles("LOAD_ATTR")
@@ -425,7 +425,7 @@ def delete_subscr(vm: Machine, frame: Frame, arg: Any) -> None:
     special.delete_item(vm, container, index)
 
 
-# -- containers and text ------------------------------------------------------------------------------
+# -- containers and text --------------------------------------------------------------------------
 
 
 def _take(frame: Frame, n: int) -> list[Any]:
@@ -588,7 +588,7 @@ def unpack_ex(vm: Machine, frame: Frame, arg: tuple[int, int]) -> None:
     frame.stack.extend(reversed(value[:before]))
 
 
-# -- pattern matching -----------------------------------------------------------------------------------
+# -- pattern matching -----------------------------------------------------------------------------
 
 
 @handles("GET_LEN")
@@ -617,7 +617,7 @@ def match_class(vm: Machine, frame: Frame, n: int) -> None:
     frame.stack.append(special.match_class(vm, subject, cls, n, names))
 
 
-# -- calls ------------------------------------------------------------------------------------------------
+# -- calls ----------------------------------------------------------------------------------------
 
 
 def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -707,7 +707,7 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
     frame.stack.append(function)
 
 
-# -- iteration and generators ---------------------------------------------------------------------------
+# -- iteration and generators ---------------------------------------------------------------------
 
 
 @handles("GET_ITER")
@@ -753,10 +753,7 @@ def send(vm: Machine, frame: Frame, target: int) -> Any:
     value = frame.stack.pop()
     receiver = frame.stack[-1]
     try:
-        if value is None:
-            result = advance(vm, receiver)
-        else:
-            result = receiver.send(value)
+        result = advance(vm, receiver) if value is None else receiver.send(value)
     except StopIteration as stop:
         frame.stack[-1] = stop.value
         return target
@@ -764,7 +761,7 @@ def send(vm: Machine, frame: Frame, target: int) -> Any:
     return None
 
 
-# -- exceptions -----------------------------------------------------------------------------------------
+# -- exceptions -----------------------------------------------------------------------------------
 
 
 @handles("PUSH_EXC_INFO")
@@ -799,12 +796,12 @@ def reraise(vm: Machine, frame: Frame, lasti: Any) -> Any:
 
 @handles("RAISE_VARARGS")
 def raise_varargs(vm: Machine, frame: Frame, n: int) -> Any:
-    cause = frame.stack.pop() if n == 2 else None
+    cause: Any = frame.stack.pop() if n == 2 else None
     if n == 0:
         if vm.handled is None:
             raise RuntimeError("No active exception to reraise")
         raise vm.handled
-    exc = frame.stack.pop()
+    exc: Any = frame.stack.pop()
     if isinstance(exc, type) and issubclass(exc, BaseException):
         exc = vm.call(exc, (), {})
     if not isinstance(exc, BaseException):
@@ -863,7 +860,7 @@ def stopiteration_error(vm: Machine, frame: Frame, arg: Any) -> None:
         frame.stack[-1] = new
 
 
-# -- imports, classes, the rest ----------------------------------------------------------------------
+# -- imports, classes, the rest -------------------------------------------------------------------
 
 
 @handles("IMPORT_NAME")

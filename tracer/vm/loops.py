@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import KernelError, error
 from ..language.dtypes import DataType
-from ..language.scalar import Scalar, compare, convert, nonneg
+from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Value, count_ops
 from .control import EVERYWHERE, Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
@@ -54,6 +54,8 @@ class LoopTracer:
         self.entry = Snapshot(vm, frame)
         self.assumed = _Assumptions()
         self.vars: dict[Any, Value] = {}
+        #: Variables that the body may make negative.
+        self.negative: set[Any] = set()
         self.entry_heap: dict[int, dict[Any, Any]] = {}
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
@@ -127,6 +129,8 @@ class LoopTracer:
             self.vm.block.nodes.append(Declare(var, None, self.site))
             return UNBOUND
         init = convert(value, type_) if isinstance(type_, DataType) else value
+        if isinstance(var, Scalar) and var.type.kind == "i" and location not in self.negative:
+            var._nonneg = Sign([init])
         self.vm.block.nodes.append(Declare(var, init, self.site))
         return var
 
@@ -145,7 +149,7 @@ class LoopTracer:
     # -- does the end of the body fit its head ------------------------------------------------
 
     def _fits(self, back: list[Path]) -> bool:
-        ok = True
+        ok = self._signs_fit(back)
         for slot in range(len(self.header_slots)):
             if not self.live >> slot & 1:
                 continue
@@ -159,6 +163,27 @@ class LoopTracer:
                 if not self._object_fits(key, entry, state):
                     ok = False
         return ok
+
+    def _signs_fit(self, back: list[Path]) -> bool:
+        """Whether the variables whose sign mattered keep it."""
+        ok = True
+        for location, var in self.vars.items():
+            sign = var._nonneg if isinstance(var, Scalar) else None
+            if isinstance(sign, Sign) and sign.used:
+                for path in back:
+                    value = self._at_end(path, location, var)
+                    if isinstance(value, Scalar | int) and not nonneg(value, self.vm):
+                        self.negative.add(location)
+                        ok = False
+                        break
+        return ok
+
+    def _at_end(self, path: Path, location: Any, var: Value) -> Any:
+        """The value of a variable's location at the end of an iteration."""
+        if isinstance(location, int):
+            return path.slots[location]
+        key, inner = location
+        return path.heap[key][1][inner] if key in path.heap else var
 
     def _slot_fits(self, slot: int, head: Any, value: Any) -> bool:
         entry = self.entry.slots[slot]
@@ -303,11 +328,7 @@ class LoopTracer:
         saved, vm.block = vm.block, block
         pairs: list[tuple[Value, Any]] = []
         for location, var in self.vars.items():
-            if isinstance(location, int):
-                value = path.slots[location]
-            else:
-                key, inner = location
-                value = path.heap[key][1][inner] if key in path.heap else var
+            value = self._at_end(path, location, var)
             if value is var:
                 continue
             if isinstance(var.type, DataType):

@@ -186,7 +186,7 @@ class Machine(Recorder):
                 "a runtime loop",
                 self.site(),
                 notes=[("the runtime condition or loop is here", self.controls[-1])],
-                hint="keep what changes on the device in a variable or an object made in the kernel",
+                hint="keep what changes on the device in an object made in the kernel",
             )
         self.cacheable = False
 
@@ -418,7 +418,7 @@ class Machine(Recorder):
 
 
 def trace_function(
-    fn: Callable[..., Any],
+    fn: FunctionType | MethodType,
     args: list[Argument],
     chip: Chip,
     options: TraceOptions,
@@ -428,8 +428,11 @@ def trace_function(
     bound: tuple[Any, ...] = ()
     if isinstance(fn, MethodType):
         bound = (fn.__self__,)
-        fn = fn.__func__
-    trace = Trace(name, chip, fn.__code__)
+        function = fn.__func__
+        assert isinstance(function, FunctionType)
+    else:
+        function = fn
+    trace = Trace(name, chip, function.__code__)
     vm = Machine(trace, options)
     values: dict[str, Any] = {}
     for arg in args:
@@ -450,7 +453,7 @@ def trace_function(
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
     try:
-        vm.kernel(fn, bound, values)
+        vm.kernel(function, bound, values)
     finally:
         sys.setrecursionlimit(limit)
         swap_current(before)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..diagnostics import Site, error
 from ..language.dtypes import DataType, int32, of_constant, promote
-from ..language.scalar import Scalar, convert
+from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
@@ -228,6 +228,11 @@ class Merger:
                 for node in ahead.nodes:
                     self.mark.insert(node)
             self.declares.append((var, init))
+        if isinstance(var, Scalar) and var.type.kind == "i":
+            others = [v for v in values if v is not var]
+            if isinstance(known := var._nonneg, Sign):
+                others.append(0 if known.consult(self.vm) else -1)
+            var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
             if path.block is not None and value is not var:
                 pairs.append((var, self._converted(value, type_, path.block)))
@@ -301,7 +306,7 @@ def merged(
             continue
         column = [p.slots[k] for p in paths]
         if any(v is not value for v in column):
-            sites = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
+            sites: list[Site] = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
             value = merger.unify(code.slot_names[k], column, sites)
         slots.append(value)
     own = [p.site for p in paths]
