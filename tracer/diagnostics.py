@@ -12,6 +12,7 @@ import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
 from typing import Any, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
@@ -311,12 +312,22 @@ class Finding:
             lines.append(f"  note: {note}" + (f" ({span})" if span else ""))
             if span and (text := excerpt(span)):
                 lines.append(text)
-        lines += [f"  called from {span} in {span.function}" for span in self.stack[1:]]
+        lines += _callers(self.stack[1:])
         if self.table:
             lines += ["  " + row for row in self.table.splitlines()]
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return lines
+
+
+def _callers(stack: Sequence[Span]) -> list[str]:
+    """One line a caller; a run of the same place is told once, with its length."""
+    lines: list[str] = []
+    for span, group in groupby(stack):
+        times = sum(1 for _ in group)
+        again = f" ({times} times)" if times > 1 else ""
+        lines.append(f"  called from {span} in {span.function}{again}")
+    return lines
 
 
 @dataclass(eq=False)

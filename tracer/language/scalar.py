@@ -367,7 +367,7 @@ def shift(spec: OpSpec, a: Any, b: Any) -> Any:
     if dtype.kind == "b":
         dtype = int32
     if not isinstance(b, Scalar):
-        b = int(b)
+        b = int(b)  # type: ignore[call-overload]
         if b < 0:
             raise ValueError("negative shift count")
         if b == 0:

@@ -176,10 +176,13 @@ def load_fast_and_clear(vm: Machine, frame: Frame, slot: int) -> None:
 @handles("STORE_FAST")
 def store_fast(vm: Machine, frame: Frame, slot: int) -> None:
     value = frame.stack.pop()
-    frame.slots[slot] = value
     frame.set_at[slot] = frame.pc
-    if isinstance(value, Value) and not value.name:
-        value.name = frame.code.slot_names[slot]
+    if isinstance(value, Value):
+        if not value.name:
+            value.name = frame.code.slot_names[slot]
+    elif value.__class__ is Poison:
+        value = value.renamed(frame.code.slot_names[slot])
+    frame.slots[slot] = value
 
 
 @handles("DELETE_FAST")

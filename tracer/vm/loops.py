@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import KernelError, error
 from ..language.dtypes import DataType
 from ..language.scalar import Scalar, Sign, compare, convert, nonneg
-from ..trace import Assign, Block, Declare, If, Jump, Loop, Value, count_ops
+from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import EVERYWHERE, Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
@@ -357,7 +357,7 @@ def is_tail(block: Block, body: Block, taken: set[int]) -> bool:
 
 def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     """FOR_ITER on a range: the next index, a loop, or the end."""
-    if state.mode == "unroll" or state.trips == 0:
+    if state.mode == "unroll" or (state.trips in (0, 1) and state.mode == "auto"):
         return unroll_step(vm, frame, state, target)
     loop = frame.program.flow.loops.get(frame.pc - 1)
     if loop is None:
@@ -374,7 +374,7 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
         tracer = LoopTracer(vm, frame, loop, state, trial=True)
         result = tracer.trace()
         assert tracer.node is not None
-        if count_ops(tracer.node.body) * state.trips > vm.options.unroll_limit:
+        if _unrolled_ops(tracer.node) * state.trips > vm.options.unroll_limit:
             return result
         reason = NeedsUnroll("it is short", frame.site())
     except (NeedsUnroll, KernelError) as exc:
@@ -383,6 +383,26 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     vm.recorded = count
     vm.unrolling[id(frame.code), frame.pc] = reason
     return unroll_step(vm, frame, state, target)
+
+
+def _unrolled_ops(loop: Loop) -> int:
+    """Operations an iteration has when unrolled: what depends on the index alone is constant then.
+
+    Views of tensors are no operations, they are written inside the calls that use them.
+    """
+    constant = {id(loop.index)}
+    count = 0
+    for node in walk(loop.body):
+        if not isinstance(node, Op):
+            continue
+        if not node.spec.pure:
+            count += 1
+        elif node.spec.family == "arith":
+            if all(id(a) in constant for a in node.args if isinstance(a, Value)):
+                constant.add(id(node.result))
+            else:
+                count += 1
+    return count
 
 
 def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> int | None:

@@ -10,9 +10,10 @@ import operator
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import error
 from ..language import scalar
 from ..language.scalar import Scalar
-from ..trace import Value
+from ..trace import Value, describe
 from .frame import NULL, Poison
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _UNARY_NAMES = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 #: Types whose operators never run kernel code.
 PLAIN = {int, float, bool, str, bytes, complex, type(None), slice, Scalar}
+_FAST = {int, float, bool, Scalar}
 
 
 def type_lookup(cls: type, name: str) -> Any:
@@ -69,11 +71,13 @@ _HEAP_TYPE = 1 << 9
 
 def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """`a op b`, comparisons included."""
-    if type(a) in PLAIN and type(b) in PLAIN:
+    if type(a) in _FAST and type(b) in _FAST:
         return _OPERATORS[op](a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
     if mine is None and theirs is None:
+        if isinstance(a, Value) or isinstance(b, Value):
+            return _runtime_operation(vm, op, a, b)
         return _checked(vm, _OPERATORS[op](a, b))
     tries = [(mine, a, b, left), (theirs, b, a, right)]
     if type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None:
@@ -94,6 +98,20 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
         else (f"unsupported operand type(s) for {op}:")
     )
     raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
+    """An operator with a runtime operand and something that may be no number."""
+    try:
+        return _OPERATORS[op](a, b)
+    except TypeError as exc:
+        raise error(
+            "AT0302",
+            f"`{op}` of {describe(a)} and {describe(b)}",
+            vm.site(),
+            hint="operands of a runtime operation are runtime scalars and numbers; a tensor is "
+            "computed on by the vector functions",
+        ) from exc
 
 
 def inplace(vm: Machine, op: str, a: Any, b: Any) -> Any:
