@@ -149,7 +149,8 @@ CANONICAL: Final[dict[str, str]] = {
     "RETURN_VALUE": "None",
     "RETURN_GENERATOR": "None: return a generator; on its first resumption the value sent is "
     "pushed and control goes on",
-    "YIELD_VALUE": "None: pop and yield; on resumption push the value sent",
+    "YIELD_VALUE": "None: pop and yield; on resumption push the value sent, or None before an "
+    "exception is thrown in (its handler counts that item)",
     "GET_YIELD_FROM_ITER": "None",
     "SEND": "target: [receiver, value]; send the value: if the receiver yields, what it yields "
     "replaces the value; if it ends, both are popped, its result is pushed, and control jumps",
