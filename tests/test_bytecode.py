@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import sys
+from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_tables_are_told_apart() -> None:
 @pytest.mark.parametrize("opcode", sorted(REJECTED))
 def test_rejections_speak_to_the_author(opcode: str) -> None:
     reason, hint = REJECTED[opcode]
-    assert reason.endswith(".") and hint.endswith(".")
+    assert reason.endswith(".")
+    assert hint.endswith(".")
     assert opcode not in reason
 
 
@@ -96,12 +98,6 @@ def test_every_canonical_name_has_a_stack_effect() -> None:
         assert isinstance(stack_effect(op, arguments.get(op, 1)), int), op
     with pytest.raises(KeyError):
         stack_effect("LOAD_FAST_LOAD_FAST", 0)
-
-
-def test_pass_names_are_unique_within_a_version() -> None:
-    for steps in PASSES.values():
-        names = [step.name for step in steps]
-        assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("version", [(3, 10), (3, 14), (4, 0)])
@@ -168,7 +164,7 @@ def test_one_label_a_leader() -> None:
     code = function("def f(a, b):\n    for i in a:\n        if b:\n            i()\n    return a\n")
     instrs = decode(code).instrs
     assert instrs[0].op == "LABEL"
-    for before, after in zip(instrs, instrs[1:], strict=False):
+    for before, after in pairwise(instrs):
         assert (before.op, after.op) != ("LABEL", "LABEL")
         if after.op == "LABEL":
             assert after.span == instrs[instrs.index(after) + 1].span
@@ -402,8 +398,7 @@ def test_yield_from() -> None:
     assert made[8:11] == ["L2:", "YIELD_VALUE", "JUMP L1"]
     assert made[made.index(f"L{end}:") + 1] == "RETURN_VALUE"
     if VERSION >= (3, 12):
-        at = made.index("CLEANUP_THROW")
-        assert "END_SEND" in made[at:] or "END_SEND" in made[11:at]
+        assert made[made.index("CLEANUP_THROW") + 1] in (f"JUMP L{end}", "RETURN_VALUE")
 
 
 def test_handlers() -> None:
@@ -414,11 +409,13 @@ def test_handlers() -> None:
     guarded = {h for i, h in zip(decoded.instrs, decoded.handlers, strict=True) if i.op == "CALL"}
     assert len(guarded) == 1
     handler = guarded.pop()
+    assert handler is not None
     assert handler == Handler(decoded.instrs.index(decoded.instrs[handler.target]), 0, False)
     ops = [i.op for i in decoded.instrs[handler.target : handler.target + 5]]
     assert ops == ["LABEL", "PUSH_EXC_INFO", "LOAD_GLOBAL", "CHECK_EXC_MATCH", "POP_JUMP_IF_FALSE"]
     inside = decoded.handlers[handler.target + 2]
-    assert inside is not None and (inside.depth, inside.lasti) == (1, True)
+    assert inside is not None
+    assert (inside.depth, inside.lasti) == (1, True)
 
 
 def test_test_of_truth_is_guarded() -> None:
@@ -496,11 +493,10 @@ def test_rejected_only_when_reached(source: str, opcode: str) -> None:
     assert found
     assert found[0].arg == (opcode, *REJECTED[opcode])
     assert found[0].span[0] is not None
-    error = Unsupported(*found[0].arg, found[0].span)
-    assert (error.opcode, error.reason, error.hint, error.span[0]) == (
-        *found[0].arg,
-        found[0].span[0],
-    )
+    name, reason, hint = found[0].arg
+    error = Unsupported(name, reason, hint, found[0].span)
+    assert (error.opcode, error.reason, error.hint) == found[0].arg
+    assert error.span == found[0].span
     assert str(error) == REJECTED[opcode][0]
 
 
@@ -523,5 +519,5 @@ def test_nothing_follows_a_rejected_instruction() -> None:
 def test_unreachable_code_is_gone(source: str) -> None:
     instrs = decode(function(source)).instrs
     assert "dead" not in [i.arg for i in instrs]
-    for before, after in zip(instrs, instrs[1:], strict=False):
+    for before, after in pairwise(instrs):
         assert before.op not in ("JUMP", "RETURN_VALUE") or after.op == "LABEL"

@@ -7,9 +7,9 @@ import sys
 from types import CodeType
 
 import pytest
-from test_bytecode import VERSION, function, text
 
 from asctrace.tracer.bytecode import decode
+from tests.test_bytecode import VERSION, function, text
 
 COUNT = "LOAD_FAST n; LOAD_CONST 1; INPLACE_OP -; STORE_FAST n; JUMP L0; "
 
@@ -173,21 +173,15 @@ def test_jump_back_has_the_place_of_the_test() -> None:
 
 def test_without_columns() -> None:
     program = (
-        "from test_bytecode import text\n"
-        "from test_bytecode_loops import GOLDEN, while_body\n"
+        "from tests.test_bytecode import text\n"
+        "from tests.test_bytecode_loops import GOLDEN, while_body\n"
         "made = {s: '; '.join(text(while_body(s))[1:]) for s in GOLDEN}\n"
         "assert next(while_body('return n').co_positions())[2:] == (None, None)\n"
         "print([s for s in GOLDEN if made[s] != GOLDEN[s]])\n"
     )
-    path = [p for p in sys.path if p]
+    setup = f"import sys\nsys.path[:0] = {[p for p in sys.path if p]}\n"
     result = subprocess.run(
-        [
-            sys.executable,
-            "-X",
-            "no_debug_ranges",
-            "-c",
-            f"import sys\nsys.path[:0] = {path}\n" + program,
-        ],
+        [sys.executable, "-X", "no_debug_ranges", "-c", setup + program],
         capture_output=True,
         text=True,
         check=False,

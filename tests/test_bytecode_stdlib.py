@@ -31,7 +31,8 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def module_codes(name: str) -> list[CodeType]:
     """Compile a module of the standard library."""
     spec = importlib.util.find_spec(name)
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     return list(codes(compile(Path(spec.origin).read_bytes(), spec.origin, "exec")))
 
 
@@ -93,6 +94,27 @@ def test_standard_library(name: str) -> None:
     found = module_codes(name)
     assert len(found) > 10
     for code in found:
+        check(code)
+
+
+ODD = {
+    "nothing to guard": "try:\n pass\nexcept ValueError:\n n()\nfinally:\n n()",
+    "a loop that is only a jump": "while True:\n pass",
+    "a guarded loop that is only a jump": "try:\n while n: pass\nfinally:\n n()",
+    "a handler that goes on with a loop": "while n:\n try:\n  n()\n except ValueError:\n  continue",
+    "return from all arms": "while n:\n with n:\n  try: return 1\n  finally: break",
+    "constant tests": "while 1 and n or 0:\n while not 0:\n  if n: break\n if 0: n()",
+    "asynchronous": "async def g():\n async with n as a, n: return [x async for x in a]\nreturn g",
+    "groups": "try:\n n()\nexcept* ValueError:\n n()\nreturn n",
+    "deep": "return [[(y, z) for y in x if y] for x in n for z in x]",
+    "class": "class C:\n a = n\n b = [a for a in n]\n def f(self): return __class__\nreturn C",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_function(name: str) -> None:
+    lines = "".join(f"    {line}\n" for line in ODD[name].split("\n"))
+    for code in codes(compile(f"def f(n):\n{lines}", "odd", "exec")):
         check(code)
 
 

@@ -154,8 +154,7 @@ CANONICAL: Final[dict[str, str]] = {
     "GET_YIELD_FROM_ITER": "None",
     "SEND": "target: [receiver, value]; send the value: if the receiver yields, what it yields "
     "replaces the value; if it ends, both are popped, its result is pushed, and control jumps",
-    "END_SEND": "None: remove the item below the top; only ever follows CLEANUP_THROW",
-    "CLEANUP_THROW": "None: [receiver, value, exception] -> [None, result] if the exception is a "
+    "CLEANUP_THROW": "None: [receiver, value, exception] -> [result] if the exception is a "
     "StopIteration, else the exception is raised again (Python 3.12 on: handler of 'yield from')",
     "STOPITERATION_ERROR": "None: a StopIteration on top becomes a RuntimeError",
     # Exceptions
