@@ -791,10 +791,7 @@ def check_exc_match(vm: Machine, frame: Frame, arg: Any) -> None:
 
 @handles("RERAISE")
 def reraise(vm: Machine, frame: Frame, lasti: Any) -> Any:
-    exc = frame.stack.pop()
-    if lasti and isinstance(position := frame.stack[-1], int):
-        vm.reraised_at = position
-    raise exc
+    raise frame.stack.pop()
 
 
 @handles("RAISE_VARARGS")
@@ -880,6 +877,28 @@ def import_from(vm: Machine, frame: Frame, name: str) -> None:
 @handles("LOAD_BUILD_CLASS")
 def load_build_class(vm: Machine, frame: Frame, arg: Any) -> None:
     frame.stack.append(builtins.__build_class__)
+
+
+@handles("IMPORT_STAR")
+def import_star(vm: Machine, frame: Frame, arg: Any) -> Any:
+    raise SyntaxError("import * only allowed at module level")
+
+
+@handles("SETUP_ANNOTATIONS")
+def setup_annotations(vm: Machine, frame: Frame, arg: Any) -> None:
+    if frame.names is not None:
+        frame.names.setdefault("__annotations__", {})
+
+
+@handles("INTRINSIC", "PRINT_EXPR")
+def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
+    name = arg[0] if isinstance(arg, tuple) else arg
+    raise error(
+        "AT0301",
+        f"type parameters and interactive displays are not interpreted ({name})",
+        frame.site(),
+        hint="define generic functions and classes outside the kernel",
+    )
 
 
 @handles("REJECTED")

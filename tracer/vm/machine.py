@@ -110,7 +110,6 @@ class Machine(Recorder):
         "param_values",
         "raised",
         "recorded",
-        "reraised_at",
         "signs",
         "steps",
         "unrolling",
@@ -127,7 +126,6 @@ class Machine(Recorder):
         self.base = 0
         self.journaling = False
         self.handled: BaseException | None = None
-        self.reraised_at = 0
         self.local_cells: dict[int, Any] = {}
         self.local_classes: dict[int, Any] = {}
         self.local_functions: dict[int, Any] = {}
