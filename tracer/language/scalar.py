@@ -12,13 +12,14 @@ import numpy as np
 
 from ..diagnostics import error
 from ..ops import arith
-from ..ops.spec import OpSpec
+from ..ops.spec import OpSpec, depends_on_value
 from ..trace import Recorder, Value, current, describe
 from .dtypes import DataType, bool_, float32, int32, int64, of_constant, promote
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
+@depends_on_value
 class Scalar(Value):
     """A runtime scalar; `type` is its `DataType`.
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import error
 from ..language.scalar import Scalar, truth
+from ..ops.spec import OpFunction
 from ..trace import Value
 from . import special
+from .calls import call as call_any
 from .control import Snapshot, branch
 from .frame import NULL, RETURN, STOP, UNBOUND, YIELD, Frame, Poison
 from .generators import VMGenerator, advance
@@ -635,10 +637,23 @@ def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) 
     return vm.call(function, tuple(args), kwargs)
 
 
+_NO_KEYWORDS: dict[str, Any] = {}
+
+
 @handles("CALL")
 def call(vm: Machine, frame: Frame, n: int) -> None:
-    args = _take(frame, n)
-    frame.stack.append(_invoke(vm, frame, args, {}))
+    stack = frame.stack
+    args = tuple(stack[-n:]) if n else ()
+    function, instance = stack[-n - 2], stack[-n - 1]
+    del stack[-n - 2 :]
+    if function is NULL:
+        function = instance
+    elif instance is not NULL:
+        args = (instance, *args)
+    if type(function) is OpFunction:
+        stack.append(function(*args))
+    else:
+        stack.append(call_any(vm, function, args, _NO_KEYWORDS))
 
 
 @handles("CALL_KW")

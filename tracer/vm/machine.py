@@ -15,7 +15,7 @@ from ..bytecode import decode
 from ..chip import Chip
 from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
-from ..trace import Jump, Param, Recorder, Trace, Value, swap_current
+from ..trace import Jump, Op, Param, Recorder, Trace, Value, swap_current
 from .calls import bind, call
 from .control import Snapshot, end_of_run, resolve, run_guarded
 from .flow import Flow
@@ -160,7 +160,13 @@ class Machine(Recorder):
         """Append an operation; effects count towards the unrolling budgets."""
         if not spec.pure:
             self.recorded += 1
-        return Recorder.record(self, spec, form, args, result)
+        frame = self.frame
+        assert frame is not None
+        op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
+        if result is not None:
+            result.node = op
+        self.block.nodes.append(op)
+        return op
 
     # -- state of Python objects ----------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import error
 from ..language import scalar
 from ..language.scalar import Scalar
+from ..ops.spec import OpFunction
 from ..trace import Value, describe
 from .frame import NULL, Poison
 
@@ -177,13 +178,13 @@ def _checked(vm: Machine, value: Any) -> Any:
 def get_attr(vm: Machine, obj: Any, name: str) -> Any:
     """`obj.name`: properties and `__getattr__` of the kernel's own classes are interpreted."""
     cls = type(obj)
+    if isinstance(obj, Value):
+        return getattr(obj, name)
     if cls is ModuleType:
         value = getattr(obj, name)
         if not vm.is_own_module(obj):
             vm.guards.attribute(obj, name, value)
         return value
-    if isinstance(obj, Value):
-        return getattr(obj, name)
     if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         return getattr(obj, name)
     if isinstance(obj, type):
@@ -227,10 +228,21 @@ def _has_fallback(vm: Machine, cls: type) -> bool:
     return vm.is_interpreted(type_lookup(cls, "__getattr__"))
 
 
+_operations: dict[tuple[type, str], OpFunction] = {}
+
+
 def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
     """What a call of `obj.name` calls: (function, self), or (callable, NULL)."""
     cls = type(obj)
-    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, Value | type):
+    if isinstance(obj, Value):
+        found = _operations.get((cls, name))
+        if found is None:
+            found = type_lookup(cls, name)
+            if type(found) is not OpFunction:
+                return getattr(obj, name), NULL
+            _operations[cls, name] = found
+        return found, obj
+    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)
         if type(found) is FunctionType and name not in getattr(obj, "__dict__", ()):
             vm.guard_class(cls, name, found)
