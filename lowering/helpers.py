@@ -67,14 +67,25 @@ __aicore__ inline float Remainder(float a, float b)
     divisor = exp == 0 ? divisor : (divisor & 0x7fffffu) | 0x800000u;
     restExp = restExp == 0 ? 1 : restExp;
     exp = exp == 0 ? 1 : exp;
+    for (; rest < 0x800000u; rest <<= 1) {
+        --restExp;
+    }
+    for (; divisor < 0x800000u; divisor <<= 1) {
+        --exp;
+    }
     for (; restExp > exp; --restExp) {
         rest = (rest >= divisor ? rest - divisor : rest) << 1;
     }
     rest = rest >= divisor ? rest - divisor : rest;
-    for (; rest != 0 && rest < 0x800000u && exp > 1; --exp) {
-        rest <<= 1;
+    if (rest == 0) {
+        x.bits = sign;
+        return x.value;
     }
-    x.bits = sign | (rest < 0x800000u ? rest : (rest & 0x7fffffu) | (static_cast<uint32_t>(exp) << 23));
+    for (; rest < 0x800000u; rest <<= 1) {
+        --exp;
+    }
+    rest = exp < 1 ? rest >> (1 - exp) : (rest & 0x7fffffu) | (static_cast<uint32_t>(exp) << 23);
+    x.bits = sign | rest;
     return x.value;
 }
 """

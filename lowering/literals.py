@@ -42,7 +42,8 @@ def single(value: float) -> tuple[str, int]:
         return '__builtin_nanf("")', 0
     if math.isinf(value):
         return ("__builtin_inff()", 0) if value > 0 else ("-__builtin_inff()", 3)
-    text = f"{np.float32(value)!s}f"
+    whole = value.is_integer() and 0 < abs(value) < 1e9
+    text = f"{int(value)}.0f" if whole else f"{np.float32(value)!s}f"
     return text, 3 if text[0] == "-" else 0
 
 
@@ -51,10 +52,11 @@ def rounded(value: float, dtype: DataType) -> tuple[str, int]:
     with np.errstate(over="ignore"):
         exact = dtype.np.type(value)
     if math.isfinite(float(exact)):
-        # The short decimal of the 16-bit value, if it survives the way through float32.
-        short = float(str(exact))
-        if float(dtype.np.type(np.float32(short))) == float(exact):
-            return single(short)
+        # As it was written, or else the 16-bit value's short decimal, if that survives the way
+        # through float32.
+        for short in (value, float(str(exact))):
+            if float(dtype.np.type(np.float32(short))) == float(exact):
+                return single(short)
     return single(float(exact))
 
 
@@ -81,8 +83,8 @@ def string(text: str) -> str:
             out.append("\\" + char)
         elif char == "\n":
             out.append("\\n")
-        elif char == "?" or not 32 <= byte < 127:
+        elif not 32 <= byte < 127:
             out.append(f"\\{byte:03o}")
         else:
             out.append(char)
-    return '"' + "".join(out) + '"'
+    return '"' + "".join(out).replace("??", "?\\?") + '"'

@@ -7,6 +7,7 @@ again instead of declaring `x_1`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..tracer.language.dtypes import DataType
@@ -83,7 +84,7 @@ class Printer:
         self._copies: list[Value] = []  # kept, since texts go by id
         self._commenter = commenter
         self._marks = commenter.active
-        self._print = {
+        self._print: dict[type, Callable[[Any], None]] = {
             Declare: self._declare,
             Assign: self._assign,
             Branch: self._branch,

@@ -37,7 +37,7 @@ class Body:
         self.parent = parent
         self.owner = owner
         self.loop = loop
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.declares = False
         self.steps: list[tuple[int, Any, Any]] = []
         self.kept = 0

@@ -22,6 +22,7 @@ Rules, for the definition of a value at position d in body D:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..tracer.language.structs import StructArg
@@ -121,7 +122,7 @@ class Uses:
         self._reads: dict[int, int] = {}  # nearest read of a variable behind here
         self._jump = _NEVER
         self._pending: dict[int, tuple[Value, int, Body]] = {}
-        self._visit = {
+        self._visit: dict[type, Callable[[Any, Body], bool]] = {
             Declare: self._declare,
             Assign: self._assign,
             Branch: self._branch,
@@ -162,7 +163,7 @@ class Uses:
             seq -= 1
             if node.__class__ is not Op:
                 self._seq = seq
-                if self._visit[node.__class__](node, body):  # type: ignore[index]
+                if self._visit[node.__class__](node, body):
                     steps.append((OTHER, node, None))
                     body.kept += 1
                 seq = self._seq
@@ -209,8 +210,8 @@ class Uses:
                 arg = args[k]
                 if isinstance(arg, Value):
                     self._use(arg, pos, at)
-                elif arg.__class__ is StructArg or arg.__class__ is tuple:
-                    for part in arg if arg.__class__ is tuple else arg.values:
+                elif isinstance(arg, StructArg | tuple):
+                    for part in arg.values if isinstance(arg, StructArg) else arg:
                         self._use(part, pos, at)
         steps.reverse()
         body.steps = steps
