@@ -6,10 +6,12 @@ The text is stable: the same trace gives the same text in every process.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
+from . import debug as _hooks  # noqa: F401 (registers texts of rows)
 from .comments import Commenter, TextOptions
 from .helpers import helper_text
 from .names import kernel_name
@@ -39,8 +41,8 @@ def emit(trace: Trace, options: TextOptions = _DEFAULTS) -> str:
 
 def _header(trace: Trace) -> str:
     """The first comment: who wrote the text, for which chip, dtypes and constants."""
-    from .. import __version__
-
+    # The front door lies above this package, but it is always loaded.
+    version = sys.modules[__name__.partition(".")[0]].__version__
     by_dtype: dict[str, list[str]] = {}
     for param in trace.params:
         if isinstance(param.type, GlobalPointerType):
@@ -48,7 +50,7 @@ def _header(trace: Trace) -> str:
     pointers = [f"{', '.join(names)}: {dtype}" for dtype, names in by_dtype.items()]
     constants = [f"{name} = {_constant(value)}" for name, value in trace.constants.items()]
     parts = [", ".join(part) for part in (pointers, constants) if part]
-    text = f"// {trace.name}: asctrace {__version__}, {trace.chip.name}."
+    text = f"// {trace.name}: asctrace {version}, {trace.chip.name}."
     if parts:
         text += " " + "; ".join(parts)
     return text.replace("\n", " ").rstrip("\\")

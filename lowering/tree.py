@@ -27,7 +27,8 @@ class Body:
 
     `owner` is the statement it belongs to, `loop` whether it repeats, `depth` its nesting,
     `declares` (of the outermost) whether there is any variable. `uses` fills in `steps` (what to
-    print, and how), `kept` (how many of them are statements) and `end` (the position behind a loop).
+    print, and how), `kept` (how many of them are statements) and `end` (the position behind a
+    loop).
     """
 
     __slots__ = ("declares", "depth", "end", "kept", "loop", "nodes", "owner", "parent", "steps")

@@ -200,7 +200,7 @@ class Uses:
                     info[key] = [1, pos, at, 0]
                 else:
                     use[COUNT] += 1
-                    if pos > use[LAST]:  # noqa: PLR1730 (a call less)
+                    if pos > use[LAST]:
                         use[LAST] = pos
                     if use[BODY] is not at:
                         use[BODY] = common(use[BODY], at)

@@ -6,12 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from asctrace.lowering.checks import check
 from asctrace.lowering.report import buffer_table
 from asctrace.tracer.diagnostics import Finding
 from asctrace.tracer.language.dtypes import float16, float32
 from asctrace.tracer.language.pipe import TPipe
-from lowering_kit import Kernel, local, named, queue
+from tests.lowering_kit import Kernel, local, named, queue
 
 
 def at(line: int) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.lowering.helpers import helper_text
 
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.lowering.literals import literal, string
 from asctrace.lowering.text import emit
 from asctrace.tracer.language.dtypes import (
@@ -28,9 +29,10 @@ from asctrace.tracer.language.dtypes import (
     uint32,
     uint64,
 )
-from asctrace.tracer.language.scalar import convert, emit as record, extremum, logical_not
+from asctrace.tracer.language.scalar import convert, extremum, logical_not
+from asctrace.tracer.language.scalar import emit as record
 from asctrace.tracer.ops import arith
-from lowering_kit import Kernel, body, local
+from tests.lowering_kit import Kernel, body, local
 
 LITERALS = [
     (True, bool_, "true"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from asctrace.lowering.calls import HOOKS, lowers, spell
 from asctrace.lowering.names import identifier, kernel_name
 from asctrace.lowering.plans import PLANS
@@ -21,9 +24,9 @@ from asctrace.tracer.language.pipe import TPipe
 from asctrace.tracer.language.scalar import convert, logical_not
 from asctrace.tracer.language.scalar import emit as record
 from asctrace.tracer.language.structs import BinaryRepeatParams
-from asctrace.tracer.ops import arith
-from asctrace.tracer.ops.spec import Form, OpFunction, OpSpec, Param
-from lowering_kit import (
+from asctrace.tracer.ops import arith, debug
+from asctrace.tracer.ops.spec import Form, OpSpec, Param
+from tests.lowering_kit import (
     Kernel,
     add,
     body,
@@ -172,7 +175,7 @@ def test_source_lines_and_directives() -> None:
         "// line 4\n"
         "AscendC::LocalTensor<float> x(AscendC::TPosition::VECIN, 0, 1024);\n"
         "x.SetValue(0, 1.0f);\n"
-        "// 6: import sys\n"
+        f"// 6: {linecache.getline(__file__, 6).strip()}\n"
         "x.SetValue(1, 1.0f);"
     )
     text = emit(k.trace, TextOptions(line_directives=True))
@@ -245,12 +248,13 @@ def manual_flags(k: Kernel) -> None:
     data_copy_(x_gm[n:], z_local, 256)
 
 
-@golden("""
+@golden(
+    """
 AscendC::LocalTensor<half> x(AscendC::TPosition::VECIN, 0, 1024);
 AscendC::Add(x, x, x, 128);
 AscendC::Add(x, x, x, 128);
 AscendC::Add(x, x, x, 64, 4, AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
-AscendC::Add<half, false>(x, x, x, n, n, AscendC::BinaryRepeatParams(1, 1, 1, static_cast<uint8_t>(n), 8, 8));
+AscendC::Add<half, false>(x, x, x, n, n, STRIDES);
 uint64_t mask[2] = {0xffffffffffffffffULL, 0};
 AscendC::Add(x, x, x, mask, 4, AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
 AscendC::Add<half, false>(x, x, x, mask, 4, AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
@@ -263,7 +267,8 @@ uint64_t mask_1[2] = {0xffULL, 3};
 AscendC::Add(x, x, x, mask_1, 1, AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
 uint64_t mask_2[2] = {static_cast<uint64_t>(n), 0};
 AscendC::Add(x, x, x, mask_2, 1, AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));
-""")
+""".replace("STRIDES", "AscendC::BinaryRepeatParams(1, 1, 1, static_cast<uint8_t>(n), 8, 8)")
+)
 def vector_forms(k: Kernel) -> None:
     n = k.scalar("n")
     x = local("x", dtype=float16)
@@ -795,6 +800,17 @@ def test_a_hook_writes_a_row() -> None:
         PLANS.clear()
 
 
+def test_print() -> None:
+    with Kernel() as k:
+        n, h, u = k.scalar("n"), k.scalar("h", float16), k.scalar("u", uint64)
+        pieces = ("100% n = ", n + 1, ", ", h, " ", u, " ", n > 0, " ", local("x"), "\n")
+        k.recorder.record(debug.PRINTF, debug.PRINTF.forms[0], (pieces,), None)
+    assert body(emit(k.trace)).splitlines()[1] == (
+        'AscendC::printf("100%% n = %d, %f %lu %d `x` (LocalTensor of float32 in VECIN)\\n", '
+        "n + 1, static_cast<float>(h), u, static_cast<int32_t>(n > 0));"
+    )
+
+
 @pytest.mark.parametrize(
     ("python", "cpp"),
     [
@@ -808,7 +824,6 @@ def test_a_hook_writes_a_row() -> None:
         ("__x__y", "x_y"),
         ("_", ""),
         ("größe", "groudfe"),
-        ("α", "u3b1"),
         ("名", "u540d"),
         ("1x", "v1x"),
         ("FloorDiv", "FloorDiv_"),
@@ -860,7 +875,7 @@ def test_empty_kernel() -> None:
 SCRIPT = """
 import sys
 sys.path[:0] = {path!r}
-from test_lowering_text import GOLDEN, Kernel, emit, vadd
+from tests.test_lowering_text import GOLDEN, Kernel, emit, vadd
 print(emit(vadd()))
 for build, _ in GOLDEN:
     with Kernel(build.__name__) as k:
@@ -873,7 +888,7 @@ def test_the_same_in_every_process() -> None:
     texts = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT.format(path=sys.path)],
-            env={"PYTHONHASHSEED": seed},
+            env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
