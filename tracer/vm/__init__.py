@@ -1,6 +1,6 @@
 """The VM: interprets a kernel's decoded bytecode once and records its trace.
 
-`trace_function` is loaded when first used: it brings the decoder, and `import asctrace` has a budget.
+`trace_function` is loaded when first used: it brings the decoder, and the import has a budget.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -364,7 +364,8 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
         return None
     block.nodes += nodes
     for node in nodes:
-        assert isinstance(node, Op) and node.result is not None
+        assert isinstance(node, Op)
+        assert node.result is not None
         node.result.block = block
     return second
 
