@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 
-class _Everything(frozenset[int]):
-    """The jumps of a C++ loop body: `break` with a dispatch reaches any destination."""
-
-    def __contains__(self, dest: object) -> bool:
-        return True
-
-
-EVERYWHERE = _Everything()
-
-
 class Snapshot:
     """State of a frame and of the journal to come back to."""
 

@@ -14,7 +14,7 @@ from ..diagnostics import KernelError, error
 from ..language.dtypes import DataType
 from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
-from .control import EVERYWHERE, Snapshot, land, resolve, run_first, run_region
+from .control import Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
 from .heap import Entry, kind_of
@@ -109,7 +109,9 @@ class LoopTracer:
         stops = frame.stops | {self.loop.header} | self.own
         if self.counted is not None:
             frame.stack.append(self.node.index)
-        paths = run_region(vm, frame, body, start, stops, EVERYWHERE, not self.trial)
+        # `break`, with a dispatch behind the loop, reaches whatever lies outside the body.
+        jumps = stops | {RETURNS}
+        paths = run_region(vm, frame, body, start, stops, jumps, not self.trial)
         vm.heap.rollback(head)
         return paths
 
