@@ -289,11 +289,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
         for target, other, when_true in ((a, b, True), (b, a, False)):
             found = _second_condition(vm, frame, target, other)
             if found is not None:
-                second, goes_on, same_when = found
+                second, goes_on, shared, same_when = found
                 if same_when == when_true:
                     second = logical_not(second)
                 cond = emit(arith.LAND if when_true else arith.LOR, (cond, second), bool_)
-                a, b = (goes_on, other) if when_true else (other, goes_on)
+                a, b = (goes_on, shared) if when_true else (shared, goes_on)
                 break
         else:
             return cond, a, b
@@ -301,10 +301,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
 
 def _second_condition(
     vm: Machine, frame: Frame, target: int, other: int
-) -> tuple[Scalar, int, bool] | None:
-    """A pure condition computed at `target` with one outcome at `other`.
+) -> tuple[Scalar, int, int, bool] | None:
+    """A pure condition computed at `target` with one outcome that lands where `other` does.
 
-    Returns it, where its other outcome goes, and which truth value leads to `other`.
+    Returns it, where its outcomes go (the shared one second), and which truth value is the shared
+    one's. The state is then the one behind the second condition.
     """
     if target in frame.stops:
         return None
@@ -324,7 +325,7 @@ def _second_condition(
     if same is None:
         return None
     second = _evaluate(vm, frame, target + 1, end)
-    return None if second is None else (second, outcomes[not same], same)
+    return None if second is None else (second, outcomes[not same], outcomes[same], same)
 
 
 def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
