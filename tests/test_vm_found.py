@@ -1,0 +1,46 @@
+"""Programs that once were traced wrongly, as small as they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import asctrace as asc
+
+
+def launch(kernel: Any, *args: Any) -> list[int]:
+    """The first four elements that a kernel leaves in its output."""
+    out = np.zeros(16, np.int32)
+    asc.jit(kernel)[1](out, *args)
+    found: list[int] = out[:4].tolist()
+    return found
+
+
+def test_container_changed_in_a_while_loop() -> None:
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        total = [0]
+        while n > 0:
+            total[0] += n
+            n -= 2
+        gm.set_value(0, total[0])
+
+    assert launch(kernel, 6)[0] == 12
+    assert launch(kernel, 0)[0] == 0
+
+
+def test_container_changed_in_a_loop_with_break() -> None:
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        total = [0]
+        for i in asc.range(100):
+            if i == n:
+                break
+            total[0] += i
+        gm.set_value(0, total[0])
+
+    assert launch(kernel, 5)[0] == 10
+    assert launch(kernel, 500)[0] == 4950
