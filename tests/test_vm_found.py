@@ -44,3 +44,21 @@ def test_container_changed_in_a_loop_with_break() -> None:
 
     assert launch(kernel, 5)[0] == 10
     assert launch(kernel, 500)[0] == 4950
+
+
+def test_generator_and_iterator_made_in_a_runtime_loop() -> None:
+    def pairs():
+        yield 1
+        yield 2
+
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        for i in range(n):
+            for j in pairs():
+                gm.set_value(j, i)
+            if i > 2:
+                gm.set_value(3, next(iter([7])))
+
+    assert launch(kernel, 3) == [0, 2, 2, 0]
+    assert launch(kernel, 4) == [0, 3, 3, 7]
