@@ -62,3 +62,15 @@ def test_generator_and_iterator_made_in_a_runtime_loop() -> None:
 
     assert launch(kernel, 3) == [0, 2, 2, 0]
     assert launch(kernel, 4) == [0, 3, 3, 7]
+
+
+def test_sorted_with_a_key() -> None:
+    def kernel(out):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        table = [(3, "c"), (1, "a"), (2, "b")]
+        table.sort(key=lambda row: row[1], reverse=True)
+        for i, (number, _) in enumerate(table):
+            gm.set_value(i, number)
+
+    assert launch(kernel) == [3, 2, 1, 0]
