@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
+import pytest
 
 import asctrace as asc
 
@@ -74,3 +76,15 @@ def test_sorted_with_a_key() -> None:
             gm.set_value(i, number)
 
     assert launch(kernel) == [3, 2, 1, 0]
+
+
+def test_builtins_written_in_python_do_not_show() -> None:
+    def kernel(out, n):
+        return sorted([n, 1], key=lambda v: -v)
+
+    with pytest.raises(asc.KernelError) as caught:
+        launch(kernel, 2)
+    text = str(caught.value)
+    assert len(re.findall(r"test_vm_found\.py:\d+:\d+", text)) == 2
+    assert "pybuiltins" not in text
+    assert "error AT0107: the truth value of the runtime value (bool)" in text
