@@ -83,8 +83,9 @@ def run_region(
     before: Snapshot,
     trap: bool = True,
 ) -> list[Path]:
-    """Run from `pc` into `block` until a stop; the paths that leave, with all changes since `before`.
+    """Run from `pc` into `block` until a stop; the paths that leave, with what changed.
 
+    The outermost region keeps the changes since `before`, inner ones belong to it.
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
