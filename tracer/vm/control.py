@@ -31,6 +31,7 @@ class Snapshot:
     __slots__ = (
         "births",
         "block",
+        "controls",
         "depth",
         "exc",
         "heap",
@@ -52,6 +53,7 @@ class Snapshot:
         self.block = vm.block
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
+        self.controls = len(vm.controls)
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
@@ -64,6 +66,7 @@ class Snapshot:
         frame.set_at = dict(self.set_at)
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
+        del vm.controls[self.controls :]
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -77,17 +80,19 @@ def run_region(
     pc: int,
     stops: frozenset[int],
     jumps: frozenset[int],
+    before: Snapshot,
     trap: bool = True,
 ) -> list[Path]:
-    """Run from `pc` into `block` until a stop; the paths that leave, state included.
+    """Run from `pc` into `block` until a stop; the paths that leave, with what changed.
 
+    The outermost region keeps the changes since `before`, inner ones belong to it.
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
     saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
     controls = len(vm.controls)
     if not controls:
-        vm.base = vm.heap.floor
+        vm.base = before.heap
     vm.controls.append(frame.site())
     vm.journaling = True
     frame.depth += 1
@@ -151,7 +156,7 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     if _rank(frame, flow, b, inside) < _rank(frame, flow, a, inside):
         arms.reverse()
     (first_pc, first_block), (second_pc, second_block) = arms
-    first = run_region(vm, frame, first_block, first_pc, inside, frame.jumps)
+    first = run_region(vm, frame, first_block, first_pc, inside, frame.jumps, before)
     before.restore(vm, frame)
     node = If(cond, then, orelse, site)
     if all(p.dest in frame.jumps and p.dest not in joins for p in first):
@@ -159,7 +164,7 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
         frame.pending += first
         vm.controls.append(site)
         return second_pc
-    second = run_region(vm, frame, second_block, second_pc, inside, frame.jumps)
+    second = run_region(vm, frame, second_block, second_pc, inside, frame.jumps, before)
     before.restore(vm, frame)
     vm.block.nodes.append(node)
     return resolve(vm, frame, first + second, joins, before.mark())
@@ -231,7 +236,7 @@ def run_first(
     before = Snapshot(vm, frame)
     adopt(vm, frame, state)
     stops = frame.stops | (own - {state.dest})
-    ran = run_region(vm, frame, state.block, state.dest, stops, frame.jumps)
+    ran = run_region(vm, frame, state.block, state.dest, stops, frame.jumps, before)
     before.restore(vm, frame)
     return resolve(vm, frame, ran + states[1:], own, chain)
 

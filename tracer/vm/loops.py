@@ -108,14 +108,15 @@ class LoopTracer:
             self._count(self.node, self.counted)
             start += 1
         self.header_slots = list(frame.slots)
-        self.header_heap = vm.heap.capture(self.entry.heap)
+        # Like every path's: all changes since the outermost runtime control began.
+        self.header_heap = vm.heap.capture(vm.base if vm.controls else self.entry.heap)
         head = vm.heap.mark()
         stops = frame.stops | {self.loop.header} | self.own
         if self.counted is not None:
             frame.stack.append(self.node.index)
         # `break`, with a dispatch behind the loop, reaches whatever lies outside the body.
         jumps = stops | {RETURNS}
-        paths = run_region(vm, frame, body, start, stops, jumps, not self.trial)
+        paths = run_region(vm, frame, body, start, stops, jumps, self.entry, not self.trial)
         vm.heap.rollback(head)
         for path in paths:
             # A path that changed nothing in the body still leaves with the loop's variables.
@@ -457,10 +458,10 @@ def _once(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     then, orelse = Block(vm.block), Block(vm.block)
     frame.stack.append(start)
     inside = frame.stops | joins
-    paths = run_region(vm, frame, then, enter, inside, frozenset())
+    paths = run_region(vm, frame, then, enter, inside, frozenset(), before)
     before.restore(vm, frame)
     frame.stack.pop()
-    paths += run_region(vm, frame, orelse, target, inside, frozenset())
+    paths += run_region(vm, frame, orelse, target, inside, frozenset(), before)
     before.restore(vm, frame)
     vm.block.nodes.append(If(cond, then, orelse, frame.site()))
     return resolve(vm, frame, paths, joins, before.mark())
