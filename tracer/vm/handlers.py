@@ -920,5 +920,5 @@ def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
 
 @handles("REJECTED")
 def rejected(vm: Machine, frame: Frame, arg: tuple[str, str, str]) -> Any:
-    name, reason, hint = arg
-    raise error("AT0301", f"{reason} ({name})", frame.site(), hint=hint)
+    _, reason, hint = arg
+    raise error("AT0301", reason, frame.site(), hint=hint)

@@ -19,7 +19,7 @@ from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
-from .heap import Entry, kind_of
+from .heap import INSTANCE, Entry, kind_of, what_is
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -258,11 +258,11 @@ class Merger:
         for v, site in zip(values, sites, strict=True):
             if v is not UNBOUND and not any(v is s for s in seen):
                 seen.append(v)
-                notes.append((f"{_quoted(name)} is {_text(v)} here", site))
+                notes.append((f"{_quoted(name)} is {spelled(v)} here", site))
         if any(unbound):
             reason = "has no value on some of the paths that lead here"
         else:
-            reason = f"is {' or '.join(_text(v) for v in seen[:2])}, depending on a runtime value"
+            reason = f"is {' or '.join(spelled(v) for v in seen[:2])}, depending on a runtime value"
         poison = Poison(name, reason, tuple(notes[:2]))
         self.poisoned.append(poison)
         return poison
@@ -293,7 +293,8 @@ def _quoted(name: str) -> str:
     return f"`{name}`" if name else "it"
 
 
-def _text(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """A value in a message: its text, or what it is."""
     if isinstance(value, Value):
         return f"a runtime {value.type}"
     text = repr(value)
@@ -356,20 +357,26 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
             continue
         before = kind_of(entry.obj).read(entry.obj)
         states = [path.heap[key][1] if key in path.heap else before for path in paths]
-        heap[key] = (entry, merge_states(merger, entry, states))
+        heap[key] = (entry, merge_states(merger, entry, states, vm.site()))
     return heap
 
 
-def merge_states(merger: Merger, entry: Entry, states: list[dict[Any, Any]]) -> dict[Any, Any]:
-    """One state for an object that has `states` on the paths; AT0110 if its shape differs."""
+def merge_states(
+    merger: Merger, entry: Entry, states: list[dict[Any, Any]], site: Site
+) -> dict[Any, Any]:
+    """One state for an object that has `states` on the paths of the construct at `site`.
+
+    AT0110 if its shape differs, AT0303 for an iterator that only some advance.
+    """
     keys = list(states[0])
     if any(list(s) != keys for s in states):
-        raise shape_error(entry, states)
+        raise shape_error(entry, states, site)
     if kind_of(entry.obj).fixed and not all(_identical(states[0], s) for s in states):
         raise error(
             "AT0303",
-            f"{type(entry.obj).__name__} advanced under a runtime condition",
+            f"{what_is(entry.obj)} advances under a runtime condition",
             entry.site,
+            notes=[("the condition is here", site)],
             hint="take the values out before the condition",
         )
     sites = [entry.site] * len(states)
@@ -384,18 +391,26 @@ def _location(key: Any) -> str:
     return key if isinstance(key, str) and key.isidentifier() else "element"
 
 
-def shape_error(entry: Entry, states: list[dict[Any, Any]]) -> Exception:
-    """AT0110 for an object whose keys differ between paths."""
-    kind = type(entry.obj).__name__
-    sizes = sorted({len(s) for s in states})
+def shape_error(entry: Entry, states: list[dict[Any, Any]], site: Site) -> Exception:
+    """AT0110 for an object whose keys differ between paths of the construct at `site`."""
+    what = what_is(entry.obj)
+    keys = set(states[0]).symmetric_difference(*states[1:])
+    hint = "give it its final length before the runtime branch or loop, and change elements inside"
+    if isinstance(entry.obj, dict):
+        what += f" has the key {min(map(repr, keys))} or not" if keys else " has another key order"
+        hint = "give it all its keys before the runtime branch or loop, and change values inside"
+    elif kind_of(entry.obj) is INSTANCE:
+        what += f" has the attribute `{min(map(str, keys))}` or not"
+        hint = "assign the attribute before the runtime branch or loop as well"
+    else:
+        sizes = sorted({len(s) for s in states})
+        what += f" has {' or '.join(map(str, sizes))} elements"
     return error(
         "AT0110",
-        f"a {kind} has {' or '.join(map(str, sizes))} elements, depending on a runtime value"
-        if len(sizes) > 1
-        else f"a {kind} has other keys, depending on a runtime value",
+        f"{what}, depending on a runtime value",
         entry.site,
-        hint="give it its final length and keys before the runtime branch or loop, and change "
-        "only its elements inside",
+        notes=[("the runtime condition or loop is here", site)],
+        hint=hint,
     )
 
 
