@@ -118,6 +118,9 @@ class LoopTracer:
         jumps = stops | {RETURNS}
         paths = run_region(vm, frame, body, start, stops, jumps, self.entry, not self.trial)
         vm.heap.rollback(head)
+        for path in paths:
+            # A path that changed nothing in the body still leaves with the loop's variables.
+            path.heap = self.header_heap | path.heap
         return paths
 
     def _start(self, location: Any, name: str, type_: Any, value: Any) -> Any:
