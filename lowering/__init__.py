@@ -1,0 +1,4 @@
+"""From the trace to Ascend C: checks (`checks`), tables (`report`) and the text (`text`).
+
+Imports `tracer` only.
+"""

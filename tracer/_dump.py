@@ -48,7 +48,9 @@ def _block(block: Block, names: _Names, lines: list[str], indent: str) -> None:
     for node in block.nodes:
         if isinstance(node, Op):
             args = ", ".join(map(names.operand, node.args))
-            result = "" if node.result is None else f"{names.of(node.result)}: {node.result.type} = "
+            result = (
+                "" if node.result is None else f"{names.of(node.result)}: {node.result.type} = "
+            )
             lines.append(f"{indent}{result}{node.spec.name}({args})")
         elif isinstance(node, Declare):
             init = "" if node.init is None else f" = {names.operand(node.init)}"

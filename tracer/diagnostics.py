@@ -12,6 +12,7 @@ import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
 from typing import Any, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
@@ -50,8 +51,8 @@ _rows(
             "AT0101",
             "value without a meaning on this path",
             (
-                "The name was given different, unmergeable values (or no value at all) on the paths "
-                "that meet here, so no single C++ variable can stand for it."
+                "The name was given different, unmergeable values (or no value at all) on the "
+                "paths that meet here, so no single C++ variable can stand for it."
             ),
         ),
         (
@@ -96,16 +97,16 @@ _rows(
             "AT0109",
             "outer object written under runtime control",
             (
-                "Whether or how often the write happens is known only on the device, but the object "
-                "lives in the Python process."
+                "Whether or how often the write happens is known only on the device, but the "
+                "object lives in the Python process."
             ),
         ),
         (
             "AT0110",
             "change of shape under runtime control",
             (
-                "A container or instance that changes its length, keys or attributes on one path only "
-                "has no fixed layout on the device."
+                "A container or instance that changes its length, keys or attributes on one path "
+                "only has no fixed layout on the device."
             ),
         ),
         (
@@ -117,8 +118,8 @@ _rows(
             "AT0112",
             "recursion on a runtime value",
             (
-                "The depth of the recursion is known only on the device, which has no call stack for "
-                "it."
+                "The depth of the recursion is known only on the device, which has no call stack "
+                "for it."
             ),
         ),
         (
@@ -311,12 +312,22 @@ class Finding:
             lines.append(f"  note: {note}" + (f" ({span})" if span else ""))
             if span and (text := excerpt(span)):
                 lines.append(text)
-        lines += [f"  called from {span} in {span.function}" for span in self.stack[1:]]
+        lines += _callers(self.stack[1:])
         if self.table:
             lines += ["  " + row for row in self.table.splitlines()]
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return lines
+
+
+def _callers(stack: Sequence[Span]) -> list[str]:
+    """One line a caller; a run of the same place is told once, with its length."""
+    lines: list[str] = []
+    for span, group in groupby(stack):
+        times = sum(1 for _ in group)
+        again = f" ({times} times)" if times > 1 else ""
+        lines.append(f"  called from {span} in {span.function}{again}")
+    return lines
 
 
 @dataclass(eq=False)

@@ -149,12 +149,12 @@ CANONICAL: Final[dict[str, str]] = {
     "RETURN_VALUE": "None",
     "RETURN_GENERATOR": "None: return a generator; on its first resumption the value sent is "
     "pushed and control goes on",
-    "YIELD_VALUE": "None: pop and yield; on resumption push the value sent",
+    "YIELD_VALUE": "None: pop and yield; on resumption push the value sent, or None before an "
+    "exception is thrown in (its handler counts that item)",
     "GET_YIELD_FROM_ITER": "None",
     "SEND": "target: [receiver, value]; send the value: if the receiver yields, what it yields "
     "replaces the value; if it ends, both are popped, its result is pushed, and control jumps",
-    "END_SEND": "None: remove the item below the top; only ever follows CLEANUP_THROW",
-    "CLEANUP_THROW": "None: [receiver, value, exception] -> [None, result] if the exception is a "
+    "CLEANUP_THROW": "None: [receiver, value, exception] -> [result] if the exception is a "
     "StopIteration, else the exception is raised again (Python 3.12 on: handler of 'yield from')",
     "STOPITERATION_ERROR": "None: a StopIteration on top becomes a RuntimeError",
     # Exceptions

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from .canonical import CONDITIONAL
-from .nodes import Node, Nodes, Pass, each, label, whole
+from .nodes import Node, Nodes, each, whole
 from .rejected import REJECTED
 
 
@@ -267,36 +267,27 @@ def plain_arguments(node: Node) -> Nodes:
     return [node.like(node.op, None if node.op == "YIELD_VALUE" else node.arg or 0)]
 
 
-def _skip(jump: str, *skipped: str) -> Pass:
-    """Make a pass that lets `jump` land behind the instructions at its target."""
+@each("END_FOR", "END_SEND")
+def drop_loop_ends(node: Node) -> Nodes:
+    """Land behind END_FOR and END_SEND.
 
-    def run(nodes: Nodes) -> Nodes:
-        moved = {node.arg: label() for node in nodes if node.op == jump}
-        out: Nodes = []
-        due: dict[int, list[Node]] = {}
-        for i, node in enumerate(nodes):
-            out += due.pop(i, [])
+    The interpreter skips END_FOR when FOR_ITER is exhausted. END_SEND removes a receiver, which
+    the canonical SEND and CLEANUP_THROW have popped. Nothing else leads to either.
+    """
+    return []
+
+
+@whole("END_FOR")
+def drop_pop_after_end_for(nodes: Nodes) -> Nodes:
+    """Remove the POP_TOP that is skipped with END_FOR (from Python 3.13)."""
+    out: Nodes = []
+    before = ""
+    for node in nodes:
+        assert before != "END_FOR" or node.op == "POP_TOP", f"END_FOR before {node.op}"
+        if before != "END_FOR":
             out.append(node)
-            if node in moved:
-                behind = i + 1 + len(skipped)
-                found = tuple(n.op for n in nodes[i + 1 : behind])
-                assert found == skipped, f"{jump} leads to {found}"
-                due.setdefault(behind, []).append(moved[node])
-            elif node.op == jump:
-                node.arg = moved[node.arg]
-        return out
-
-    return Pass(f"skip_{skipped[0].lower()}", frozenset({jump, skipped[0]}), run)
-
-
-skip_end_for_312: Final = _skip("FOR_ITER", "END_FOR")
-"""An exhausted loop skips END_FOR, as the interpreter does, and has popped its iterator."""
-
-skip_end_for_313: Final = _skip("FOR_ITER", "END_FOR", "POP_TOP")
-"""As in 3.12, and the POP_TOP that belongs to it."""
-
-skip_end_send: Final = _skip("SEND", "END_SEND")
-"""A finished SEND has popped its receiver; END_SEND remains on the way from CLEANUP_THROW."""
+        before = node.op
+    return out
 
 
 @each(*REJECTED)

@@ -26,6 +26,7 @@ _FLOW: Final[tuple[Pass, ...]] = (
     flow.rejoin_backward_branches,
     loops.uninvert_while,
     flow.drop_redundant_jumps,
+    flow.drop_unreachable,  # a jump may have been all that a handler guarded
 )
 
 PASSES: Final[dict[tuple[int, int], tuple[Pass, ...]]] = {
@@ -51,8 +52,7 @@ PASSES: Final[dict[tuple[int, int], tuple[Pass, ...]]] = {
         expand.expand_slices,
         expand.plain_locals,
         expand.name_intrinsics,
-        expand.skip_end_for_312,
-        expand.skip_end_send,
+        expand.drop_loop_ends,
         expand.reject,
         *_FLOW,
     ),
@@ -68,8 +68,8 @@ PASSES: Final[dict[tuple[int, int], tuple[Pass, ...]]] = {
         expand.expand_slices,
         expand.plain_locals,
         expand.name_intrinsics,
-        expand.skip_end_for_313,
-        expand.skip_end_send,
+        expand.drop_pop_after_end_for,
+        expand.drop_loop_ends,
         expand.reject,
         *_FLOW,
     ),

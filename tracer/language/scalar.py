@@ -12,13 +12,14 @@ import numpy as np
 
 from ..diagnostics import error
 from ..ops import arith
-from ..ops.spec import OpSpec
+from ..ops.spec import OpSpec, depends_on_value
 from ..trace import Recorder, Value, current, describe
 from .dtypes import DataType, bool_, float32, int32, int64, of_constant, promote
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
+@depends_on_value
 class Scalar(Value):
     """A runtime scalar; `type` is its `DataType`.
 
@@ -35,7 +36,7 @@ class Scalar(Value):
         self.block = block
         self.node = node
         self.name = name
-        self._nonneg: bool | None = True if type.kind in "ub" else None
+        self._nonneg: bool | Sign | None = True if type.kind in "ub" else None
 
     @property
     def dtype(self) -> DataType:
@@ -361,12 +362,13 @@ def shift(spec: OpSpec, a: Any, b: Any) -> Any:
         return NotImplemented
     if _is_float(a) or _is_float(b):
         raise _unsupported(op, a, b)
-    dtype = a.type if isinstance(a, Scalar) else of_constant(a)
+    dtype: DataType | None = a.type if isinstance(a, Scalar) else of_constant(a)
     if dtype is None:
         raise _unsupported(op, a, b)
     if dtype.kind == "b":
         dtype = int32
     if not isinstance(b, Scalar):
+        b = int(b)  # type: ignore[call-overload]
         if b < 0:
             raise ValueError("negative shift count")
         if b == 0:
@@ -378,7 +380,7 @@ def shift(spec: OpSpec, a: Any, b: Any) -> Any:
                 current(op).site(),
                 hint=f"shift {dtype} by 0 to {dtype.bits - 1}",
             )
-    return emit(spec, (convert(a, dtype), b if isinstance(b, Scalar) else int(b)), dtype)
+    return emit(spec, (convert(a, dtype), b), dtype)
 
 
 def _is_float(value: Any) -> bool:
@@ -483,11 +485,36 @@ def extremum(spec: OpSpec, a: Any, b: Any) -> Any:
 _OPERAND: tuple[type, ...] = (Scalar, *_NUMBER)
 
 
+class Sign:
+    """What a C++ variable's sign depends on: it is non-negative if all its `values` are.
+
+    A loop's variable starts from its first value and is assumed to keep the sign; `used` tells the
+    loop that the assumption mattered and has to hold at the end of the body.
+    """
+
+    __slots__ = ("known", "used", "values")
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self.known: bool | None = None
+        self.used = False
+
+    def consult(self, recorder: Recorder) -> bool:
+        """Whether the variable is known to be at least zero."""
+        if self.known is None:
+            self.known = True  # what a value says of the variable itself
+            self.known = all(nonneg(v, recorder) for v in self.values)
+        self.used = self.used or self.known
+        return self.known
+
+
 def nonneg(value: Any, recorder: Recorder) -> bool:
     """Whether an integer is known to be at least zero (consults a parameter's actual sign)."""
     if not isinstance(value, Scalar):
         return bool(value >= 0)
     known = value._nonneg
+    if isinstance(known, Sign):
+        return known.consult(recorder)
     if known is None:
         if value.node is None:
             known = bool(recorder.need_nonneg(value))
@@ -499,7 +526,7 @@ def nonneg(value: Any, recorder: Recorder) -> bool:
 
 def _derive(value: Scalar, recorder: Recorder) -> bool:
     node = value.node
-    spec = getattr(node, "spec", None)
+    spec: OpSpec | None = getattr(node, "spec", None)
     if spec is None:
         return False
     rule = spec.extra.get("sign", "never")

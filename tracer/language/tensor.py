@@ -129,6 +129,7 @@ class GlobalTensor(Value):
         return record(spec, spec.forms[0], (self, index, None), current("index"))
 
     def __call__(self, index: Any) -> Any:
+        """The view that begins `index` elements later, as `tensor[index:]`."""
         return self[index:]
 
     set_global_buffer = rows.method(rows.SET_GLOBAL_BUFFER)
@@ -218,6 +219,7 @@ class LocalTensor(Value):
         self.set_value(index, value)
 
     def __call__(self, index: Any) -> Any:
+        """The view that begins `index` elements later, as `tensor[index:]`."""
         return self[index:]
 
     get_value = rows.method(rows.LOCAL_GET_VALUE)

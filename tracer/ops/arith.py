@@ -1,9 +1,10 @@
 """Scalar expressions: what Python operators on runtime scalars record.
 
 Rows are pure. `cpp` is a template over the operands, `extra['prec']` its C++ precedence (lower
-binds tighter), `semantics` its meaning on NumPy scalars or Python numbers before wrapping,
-`extra['sign']` how a sign is known: 'all' operands non-negative, 'any' of them, 'always', 'left',
-'right', 'never', `extra['partial']` marks what has no result for some operands. Operands have been converted to one dtype; the result's dtype is the value's type.
+binds tighter), `semantics` its meaning on NumPy scalars or Python numbers before wrapping.
+`extra['sign']` says how a sign is known: 'all' operands non-negative, 'any' of them, 'always',
+'left', 'right', 'never'; `extra['partial']` marks what has no result for some operands. Operands
+have been converted to one dtype; the result's dtype is the value's type.
 """
 
 from __future__ import annotations

@@ -166,6 +166,20 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 # -- the callable ---------------------------------------------------------------------------
 
 
+#: Types of arguments whose value, not only their type, decides the overload.
+_BY_VALUE: set[type] = {list, tuple}
+
+
+def depends_on_value(cls: type) -> type:
+    """Class decorator: values of this class differ in what they fit (runtime scalars)."""
+    _BY_VALUE.add(cls)
+    return cls
+
+
+def _is_changed(value: Any) -> bool:
+    return isinstance(value, ParamStruct | np.generic)
+
+
 def _freeze(value: Any) -> Any:
     if isinstance(value, ParamStruct):
         return value.snapshot()
@@ -187,6 +201,8 @@ class OpFunction:
         self.__name__ = spec.name
         self.__doc__ = spec.doc
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
+        #: Argument types -> the overload they fit and the defaults of the rest.
+        self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
 
     def _by_count(self) -> dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]]:
         """The overloads by number of positional arguments, made at the first call."""
@@ -201,17 +217,28 @@ class OpFunction:
         return table
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record the operation; returns its result's proxy or None."""
         recorder = current(self.spec.name)
-        if kwargs:
-            form, bound = self._bind(recorder, args, kwargs)
+        if not kwargs:
+            types = tuple(map(type, args))
+            found = self._seen.get(types)
+            if found is not None:
+                return record(self.spec, found[0], args + found[1], recorder)
+            form, bound = self._match(recorder, args)
+            if _BY_VALUE.isdisjoint(types) and not any(map(_is_changed, args)):
+                self._seen[types] = (form, bound[len(args) :])
         else:
-            for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
-                if all(check(a) for check, a in zip(checks, args, strict=False)):
-                    bound = args + rest
+            form, bound = self._bind(recorder, args, kwargs)
+        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+
+    def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
+        for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
+            for check, arg in zip(checks, args, strict=False):
+                if not check(arg):
                     break
             else:
-                raise self._no_overload(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+                return form, args + rest
+        raise self._no_overload(recorder, args, {})
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """As a class attribute it is a method: the instance is the first operand."""
@@ -270,6 +297,7 @@ class BoundOp:
         self.instance = instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the operation on the instance."""
         return self.function(self.instance, *args, **kwargs)
 
     def __repr__(self) -> str:

@@ -29,55 +29,25 @@ if TYPE_CHECKING:
 _VARARGS = 0x04
 _VARKEYWORDS = 0x08
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Methods of builtin containers that change them.
 MUTATORS: dict[type, frozenset[str]] = {
-    list: frozenset(
-        [
-            "append",
-            "extend",
-            "insert",
-            "pop",
-            "remove",
-            "clear",
-            "sort",
-            "reverse",
-            "__setitem__",
-            "__delitem__",
-            "__iadd__",
-        ]
+    list: _names(
+        "append extend insert pop remove clear sort reverse __setitem__ __delitem__ __iadd__"
     ),
-    dict: frozenset(
-        ["update", "pop", "popitem", "setdefault", "clear", "__setitem__", "__delitem__", "__ior__"]
+    dict: _names("update pop popitem setdefault clear __setitem__ __delitem__ __ior__"),
+    set: _names(
+        "add discard remove pop clear update difference_update intersection_update"
+        " symmetric_difference_update"
     ),
-    set: frozenset(
-        [
-            "add",
-            "discard",
-            "remove",
-            "pop",
-            "clear",
-            "update",
-            "difference_update",
-            "intersection_update",
-            "symmetric_difference_update",
-        ]
+    deque: _names(
+        "append appendleft extend extendleft pop popleft insert remove clear rotate reverse"
     ),
-    deque: frozenset(
-        [
-            "append",
-            "appendleft",
-            "extend",
-            "extendleft",
-            "pop",
-            "popleft",
-            "insert",
-            "remove",
-            "clear",
-            "rotate",
-            "reverse",
-        ]
-    ),
-    bytearray: frozenset(["append", "extend", "insert", "pop", "remove", "clear", "reverse"]),
+    bytearray: _names("append extend insert pop remove clear reverse"),
 }
 
 
@@ -144,29 +114,30 @@ def _native(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         if type(arg) in KINDS and type(arg) is not CellType and id(arg) not in vm.guards.outer:
             vm.heap.touch(arg, vm.site())
     result = function(*args, **kwargs)
-    if not isinstance(result, Value) and (type(result) in KINDS or hasattr(result, "__dict__")):
-        # Two references: the local and the argument of getrefcount. More, and somebody else
-        # holds it, so it is not new.
-        if sys.getrefcount(result) <= 2:
-            vm.note_birth(result)
+    # Two references: the local and the argument of getrefcount. More, and somebody else holds it,
+    # so it is not new.
+    fresh = sys.getrefcount(result) <= 2 and not isinstance(result, Value)
+    if fresh and (type(result) in KINDS or hasattr(result, "__dict__")):
+        vm.note_birth(result)
     return result
 
 
 def _instantiate(vm: Machine, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if cls.__init__ is object.__init__ and cls.__new__ is object.__new__ and type(cls) is type:
+    init: Any = type_lookup(cls, "__init__")
+    new: Any = type_lookup(cls, "__new__")
+    if init is object.__init__ and new is object.__new__ and type(cls) is type:
         return _born(vm, cls(*args, **kwargs))
     if vm.is_native_module(cls.__module__) or issubclass(cls, Value):
         return cls(*args, **kwargs)
     maker = type_lookup(type(cls), "__call__")
     if vm.is_interpreted(maker):
         return vm.enter(maker, (cls, *args), kwargs)
-    new, init = type_lookup(cls, "__new__"), type_lookup(cls, "__init__")
     new = new.__func__ if isinstance(new, staticmethod) else new
     if not vm.is_interpreted(new) and not vm.is_interpreted(init):
         return _native(vm, cls, args, kwargs)
     if vm.is_interpreted(new):
         obj = vm.enter(new, (cls, *args), kwargs)
-    elif new is object.__new__ or (vm.is_interpreted(init) and cls.__new__ is object.__new__):
+    elif new is object.__new__:
         obj = object.__new__(cls)
     else:
         obj = cls.__new__(cls, *args, **kwargs)
@@ -175,7 +146,7 @@ def _instantiate(vm: Machine, cls: type, args: tuple[Any, ...], kwargs: dict[str
         if vm.is_interpreted(init):
             vm.enter(init, (obj, *args), kwargs)
         elif init is not object.__init__:
-            init(obj, *args, **kwargs)  # type: ignore[misc]
+            init(obj, *args, **kwargs)
     return obj
 
 
@@ -185,7 +156,7 @@ def _born(vm: Machine, obj: Any) -> Any:
     return obj
 
 
-# -- binding ---------------------------------------------------------------------------------------
+# -- binding --------------------------------------------------------------------------------------
 
 
 def bind(

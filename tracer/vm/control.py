@@ -350,7 +350,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
             if handler(vm, frame, arg) is not None:
                 return None
         value = frame.stack.pop()
-        second = truth(value) if isinstance(value, Scalar) else None
+        second: Scalar | None = truth(value) if isinstance(value, Scalar) else None
         nodes = vm.block.nodes
         if second is None or len(frame.stack) > depth or not all(map(_is_harmless, nodes)):
             second = None
@@ -364,6 +364,8 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
         return None
     block.nodes += nodes
     for node in nodes:
+        assert isinstance(node, Op)
+        assert node.result is not None
         node.result.block = block
     return second
 

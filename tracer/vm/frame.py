@@ -71,14 +71,19 @@ class Poison:
         self.reason = reason
         self.notes = notes
 
+    def renamed(self, name: str) -> Poison:
+        """The same under the name it was bound to, if it had none."""
+        return self if self.name else Poison(name, self.reason, self.notes)
+
     def fail(self, site: Site) -> Exception:
         """The error to raise at a use."""
+        name = f"`{self.name}`" if self.name else "the value"
         return error(
             "AT0101",
-            f"`{self.name}` {self.reason}",
+            f"{name} {self.reason}",
             site,
             notes=self.notes,
-            hint=f"give `{self.name}` a value of one type on every path before it is used here",
+            hint=f"give {name} a value of one type on every path before it is used here",
         )
 
 

@@ -67,8 +67,8 @@ class VMGenerator:
         if vm.journaling:
             vm.touch(self)
         frame.parent, frame.parent_frame = vm.site(), vm.frame
-        if exc is None:
-            frame.stack.append(value)
+        # The handlers around a `yield` count the value it gives, also when it raises instead.
+        frame.stack.append(value)
         self.state = "running"
         mark = Mark(vm.block, len(vm.block.nodes), len(vm.born))
         try:

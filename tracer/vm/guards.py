@@ -67,8 +67,10 @@ class Guards:
 
     def item(self, namespace: dict[str, Any], name: str, value: Any) -> None:
         """A global (or builtin) was read; `_MISSING` values say that it was not there."""
-        self.items.setdefault((id(namespace), name), (namespace, name, value))
-        self.note(value)
+        key = (id(namespace), name)
+        if key not in self.items:
+            self.items[key] = (namespace, name, value)
+            self.note(value)
 
     def missing(self, namespace: dict[str, Any], name: str) -> None:
         """A global was looked up in vain (a builtin of that name was used)."""
@@ -76,8 +78,10 @@ class Guards:
 
     def attribute(self, obj: Any, name: str, value: Any) -> None:
         """An attribute of an outer object was read."""
-        self.attributes.setdefault((id(obj), name), (obj, name, value))
-        self.note(value)
+        key = (id(obj), name)
+        if key not in self.attributes:
+            self.attributes[key] = (obj, name, value)
+            self.note(value)
 
     def cell(self, cell: CellType, value: Any) -> None:
         """A closure cell was read."""

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import error
 from ..language.scalar import Scalar, truth
+from ..ops.spec import OpFunction
 from ..trace import Value
 from . import special
+from .calls import call as call_any
 from .control import Snapshot, branch
 from .frame import NULL, RETURN, STOP, UNBOUND, YIELD, Frame, Poison
 from .generators import VMGenerator, advance
@@ -120,7 +122,7 @@ def to_bool(vm: Machine, frame: Frame, arg: Any) -> None:
     frame.stack[-1] = decide(vm, frame, frame.stack[-1])
 
 
-# -- the stack, constants, locals ------------------------------------------------------------------
+# -- the stack, constants, locals -----------------------------------------------------------------
 
 
 @handles("POP_TOP")
@@ -176,10 +178,13 @@ def load_fast_and_clear(vm: Machine, frame: Frame, slot: int) -> None:
 @handles("STORE_FAST")
 def store_fast(vm: Machine, frame: Frame, slot: int) -> None:
     value = frame.stack.pop()
-    frame.slots[slot] = value
     frame.set_at[slot] = frame.pc
-    if isinstance(value, Value) and not value.name:
-        value.name = frame.code.slot_names[slot]
+    if isinstance(value, Value):
+        if not value.name:
+            value.name = frame.code.slot_names[slot]
+    elif value.__class__ is Poison:
+        value = value.renamed(frame.code.slot_names[slot])
+    frame.slots[slot] = value
 
 
 @handles("DELETE_FAST")
@@ -246,7 +251,7 @@ def delete_deref(vm: Machine, frame: Frame, slot: int) -> None:
     set_cell(vm, frame, slot, UNBOUND)
 
 
-# -- globals and names -----------------------------------------------------------------------------
+# -- globals and names ----------------------------------------------------------------------------
 
 
 def load_from_globals(vm: Machine, frame: Frame, name: str) -> Any:
@@ -324,7 +329,7 @@ def load_from_dict_or_deref(vm: Machine, frame: Frame, slot: int) -> None:
     frame.stack.append(mapping[name] if name in mapping else read_cell(vm, frame, slot))
 
 
-# -- attributes, items, operators --------------------------------------------------------------------
+# -- attributes, items, operators -----------------------------------------------------------------
 
 
 @handles("LOAD_ATTR")
@@ -425,7 +430,7 @@ def delete_subscr(vm: Machine, frame: Frame, arg: Any) -> None:
     special.delete_item(vm, container, index)
 
 
-# -- containers and text ------------------------------------------------------------------------------
+# -- containers and text --------------------------------------------------------------------------
 
 
 def _take(frame: Frame, n: int) -> list[Any]:
@@ -588,7 +593,7 @@ def unpack_ex(vm: Machine, frame: Frame, arg: tuple[int, int]) -> None:
     frame.stack.extend(reversed(value[:before]))
 
 
-# -- pattern matching -----------------------------------------------------------------------------------
+# -- pattern matching -----------------------------------------------------------------------------
 
 
 @handles("GET_LEN")
@@ -617,7 +622,7 @@ def match_class(vm: Machine, frame: Frame, n: int) -> None:
     frame.stack.append(special.match_class(vm, subject, cls, n, names))
 
 
-# -- calls ------------------------------------------------------------------------------------------------
+# -- calls ----------------------------------------------------------------------------------------
 
 
 def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -632,10 +637,23 @@ def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) 
     return vm.call(function, tuple(args), kwargs)
 
 
+_NO_KEYWORDS: dict[str, Any] = {}
+
+
 @handles("CALL")
 def call(vm: Machine, frame: Frame, n: int) -> None:
-    args = _take(frame, n)
-    frame.stack.append(_invoke(vm, frame, args, {}))
+    stack = frame.stack
+    args = tuple(stack[-n:]) if n else ()
+    function, instance = stack[-n - 2], stack[-n - 1]
+    del stack[-n - 2 :]
+    if function is NULL:
+        function = instance
+    elif instance is not NULL:
+        args = (instance, *args)
+    if type(function) is OpFunction:
+        stack.append(function(*args))
+    else:
+        stack.append(call_any(vm, function, args, _NO_KEYWORDS))
 
 
 @handles("CALL_KW")
@@ -707,7 +725,7 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
     frame.stack.append(function)
 
 
-# -- iteration and generators ---------------------------------------------------------------------------
+# -- iteration and generators ---------------------------------------------------------------------
 
 
 @handles("GET_ITER")
@@ -753,10 +771,7 @@ def send(vm: Machine, frame: Frame, target: int) -> Any:
     value = frame.stack.pop()
     receiver = frame.stack[-1]
     try:
-        if value is None:
-            result = advance(vm, receiver)
-        else:
-            result = receiver.send(value)
+        result = advance(vm, receiver) if value is None else receiver.send(value)
     except StopIteration as stop:
         frame.stack[-1] = stop.value
         return target
@@ -764,7 +779,7 @@ def send(vm: Machine, frame: Frame, target: int) -> Any:
     return None
 
 
-# -- exceptions -----------------------------------------------------------------------------------------
+# -- exceptions -----------------------------------------------------------------------------------
 
 
 @handles("PUSH_EXC_INFO")
@@ -791,20 +806,17 @@ def check_exc_match(vm: Machine, frame: Frame, arg: Any) -> None:
 
 @handles("RERAISE")
 def reraise(vm: Machine, frame: Frame, lasti: Any) -> Any:
-    exc = frame.stack.pop()
-    if lasti and isinstance(position := frame.stack[-1], int):
-        vm.reraised_at = position
-    raise exc
+    raise frame.stack.pop()
 
 
 @handles("RAISE_VARARGS")
 def raise_varargs(vm: Machine, frame: Frame, n: int) -> Any:
-    cause = frame.stack.pop() if n == 2 else None
+    cause: Any = frame.stack.pop() if n == 2 else None
     if n == 0:
         if vm.handled is None:
             raise RuntimeError("No active exception to reraise")
         raise vm.handled
-    exc = frame.stack.pop()
+    exc: Any = frame.stack.pop()
     if isinstance(exc, type) and issubclass(exc, BaseException):
         exc = vm.call(exc, (), {})
     if not isinstance(exc, BaseException):
@@ -863,7 +875,7 @@ def stopiteration_error(vm: Machine, frame: Frame, arg: Any) -> None:
         frame.stack[-1] = new
 
 
-# -- imports, classes, the rest ----------------------------------------------------------------------
+# -- imports, classes, the rest -------------------------------------------------------------------
 
 
 @handles("IMPORT_NAME")
@@ -880,6 +892,28 @@ def import_from(vm: Machine, frame: Frame, name: str) -> None:
 @handles("LOAD_BUILD_CLASS")
 def load_build_class(vm: Machine, frame: Frame, arg: Any) -> None:
     frame.stack.append(builtins.__build_class__)
+
+
+@handles("IMPORT_STAR")
+def import_star(vm: Machine, frame: Frame, arg: Any) -> Any:
+    raise SyntaxError("import * only allowed at module level")
+
+
+@handles("SETUP_ANNOTATIONS")
+def setup_annotations(vm: Machine, frame: Frame, arg: Any) -> None:
+    if frame.names is not None:
+        frame.names.setdefault("__annotations__", {})
+
+
+@handles("INTRINSIC", "PRINT_EXPR")
+def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
+    name = arg[0] if isinstance(arg, tuple) else arg
+    raise error(
+        "AT0301",
+        f"type parameters and interactive displays are not interpreted ({name})",
+        frame.site(),
+        hint="define generic functions and classes outside the kernel",
+    )
 
 
 @handles("REJECTED")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from types import CellType
 from typing import Any
 
@@ -88,10 +89,8 @@ def read_state(cell: CellType) -> Any:
 def write_cell(obj: Any, state: dict[Any, Any]) -> None:
     """Set a cell's content, or empty it."""
     if state[0] is UNBOUND:
-        try:
+        with suppress(ValueError):
             del obj.cell_contents
-        except ValueError:
-            pass
     else:
         obj.cell_contents = state[0]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import KernelError, error
 from ..language.dtypes import DataType
-from ..language.scalar import Scalar, compare, convert, nonneg
-from ..trace import Assign, Block, Declare, If, Jump, Loop, Value, count_ops
+from ..language.scalar import Scalar, Sign, compare, convert, nonneg
+from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import EVERYWHERE, Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
@@ -54,6 +54,8 @@ class LoopTracer:
         self.entry = Snapshot(vm, frame)
         self.assumed = _Assumptions()
         self.vars: dict[Any, Value] = {}
+        #: Variables that the body may make negative.
+        self.negative: set[Any] = set()
         self.entry_heap: dict[int, dict[Any, Any]] = {}
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
@@ -127,6 +129,8 @@ class LoopTracer:
             self.vm.block.nodes.append(Declare(var, None, self.site))
             return UNBOUND
         init = convert(value, type_) if isinstance(type_, DataType) else value
+        if isinstance(var, Scalar) and var.type.kind == "i" and location not in self.negative:
+            var._nonneg = Sign([init])
         self.vm.block.nodes.append(Declare(var, init, self.site))
         return var
 
@@ -145,7 +149,7 @@ class LoopTracer:
     # -- does the end of the body fit its head ------------------------------------------------
 
     def _fits(self, back: list[Path]) -> bool:
-        ok = True
+        ok = self._signs_fit(back)
         for slot in range(len(self.header_slots)):
             if not self.live >> slot & 1:
                 continue
@@ -159,6 +163,27 @@ class LoopTracer:
                 if not self._object_fits(key, entry, state):
                     ok = False
         return ok
+
+    def _signs_fit(self, back: list[Path]) -> bool:
+        """Whether the variables whose sign mattered keep it."""
+        ok = True
+        for location, var in self.vars.items():
+            sign = var._nonneg if isinstance(var, Scalar) else None
+            if isinstance(sign, Sign) and sign.used:
+                for path in back:
+                    value = self._at_end(path, location, var)
+                    if isinstance(value, Scalar | int) and not nonneg(value, self.vm):
+                        self.negative.add(location)
+                        ok = False
+                        break
+        return ok
+
+    def _at_end(self, path: Path, location: Any, var: Value) -> Any:
+        """The value of a variable's location at the end of an iteration."""
+        if isinstance(location, int):
+            return path.slots[location]
+        key, inner = location
+        return path.heap[key][1][inner] if key in path.heap else var
 
     def _slot_fits(self, slot: int, head: Any, value: Any) -> bool:
         entry = self.entry.slots[slot]
@@ -303,11 +328,7 @@ class LoopTracer:
         saved, vm.block = vm.block, block
         pairs: list[tuple[Value, Any]] = []
         for location, var in self.vars.items():
-            if isinstance(location, int):
-                value = path.slots[location]
-            else:
-                key, inner = location
-                value = path.heap[key][1][inner] if key in path.heap else var
+            value = self._at_end(path, location, var)
             if value is var:
                 continue
             if isinstance(var.type, DataType):
@@ -336,7 +357,7 @@ def is_tail(block: Block, body: Block, taken: set[int]) -> bool:
 
 def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     """FOR_ITER on a range: the next index, a loop, or the end."""
-    if state.mode == "unroll" or state.trips == 0:
+    if state.mode == "unroll" or (state.trips in (0, 1) and state.mode == "auto"):
         return unroll_step(vm, frame, state, target)
     loop = frame.program.flow.loops.get(frame.pc - 1)
     if loop is None:
@@ -353,7 +374,7 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
         tracer = LoopTracer(vm, frame, loop, state, trial=True)
         result = tracer.trace()
         assert tracer.node is not None
-        if count_ops(tracer.node.body) * state.trips > vm.options.unroll_limit:
+        if _unrolled_ops(tracer.node) * state.trips > vm.options.unroll_limit:
             return result
         reason = NeedsUnroll("it is short", frame.site())
     except (NeedsUnroll, KernelError) as exc:
@@ -362,6 +383,26 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     vm.recorded = count
     vm.unrolling[id(frame.code), frame.pc] = reason
     return unroll_step(vm, frame, state, target)
+
+
+def _unrolled_ops(loop: Loop) -> int:
+    """Operations an iteration has when unrolled: what depends on the index alone is constant then.
+
+    Views of tensors are no operations, they are written inside the calls that use them.
+    """
+    constant = {id(loop.index)}
+    count = 0
+    for node in walk(loop.body):
+        if not isinstance(node, Op):
+            continue
+        if not node.spec.pure:
+            count += 1
+        elif node.spec.family == "arith":
+            if all(id(a) in constant for a in node.args if isinstance(a, Value)):
+                constant.add(id(node.result))
+            else:
+                count += 1
+    return count
 
 
 def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> int | None:

@@ -15,7 +15,7 @@ from ..bytecode import decode
 from ..chip import Chip
 from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
-from ..trace import Jump, Param, Recorder, Trace, Value, swap_current
+from ..trace import Jump, Op, Param, Recorder, Trace, Value, swap_current
 from .calls import bind, call
 from .control import Snapshot, end_of_run, resolve, run_guarded
 from .flow import Flow
@@ -110,7 +110,6 @@ class Machine(Recorder):
         "param_values",
         "raised",
         "recorded",
-        "reraised_at",
         "signs",
         "steps",
         "unrolling",
@@ -127,7 +126,6 @@ class Machine(Recorder):
         self.base = 0
         self.journaling = False
         self.handled: BaseException | None = None
-        self.reraised_at = 0
         self.local_cells: dict[int, Any] = {}
         self.local_classes: dict[int, Any] = {}
         self.local_functions: dict[int, Any] = {}
@@ -162,7 +160,13 @@ class Machine(Recorder):
         """Append an operation; effects count towards the unrolling budgets."""
         if not spec.pure:
             self.recorded += 1
-        return Recorder.record(self, spec, form, args, result)
+        frame = self.frame
+        assert frame is not None
+        op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
+        if result is not None:
+            result.node = op
+        self.block.nodes.append(op)
+        return op
 
     # -- state of Python objects ----------------------------------------------------------------
 
@@ -186,7 +190,7 @@ class Machine(Recorder):
                 "a runtime loop",
                 self.site(),
                 notes=[("the runtime condition or loop is here", self.controls[-1])],
-                hint="keep what changes on the device in a variable or an object made in the kernel",
+                hint="keep what changes on the device in an object made in the kernel",
             )
         self.cacheable = False
 
@@ -418,7 +422,7 @@ class Machine(Recorder):
 
 
 def trace_function(
-    fn: Callable[..., Any],
+    fn: FunctionType | MethodType,
     args: list[Argument],
     chip: Chip,
     options: TraceOptions,
@@ -428,8 +432,11 @@ def trace_function(
     bound: tuple[Any, ...] = ()
     if isinstance(fn, MethodType):
         bound = (fn.__self__,)
-        fn = fn.__func__
-    trace = Trace(name, chip, fn.__code__)
+        function = fn.__func__
+        assert isinstance(function, FunctionType)
+    else:
+        function = fn
+    trace = Trace(name, chip, function.__code__)
     vm = Machine(trace, options)
     values: dict[str, Any] = {}
     for arg in args:
@@ -450,7 +457,7 @@ def trace_function(
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _RECURSION))
     try:
-        vm.kernel(fn, bound, values)
+        vm.kernel(function, bound, values)
     finally:
         sys.setrecursionlimit(limit)
         swap_current(before)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..diagnostics import Site, error
 from ..language.dtypes import DataType, int32, of_constant, promote
-from ..language.scalar import Scalar, convert
+from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
@@ -180,7 +180,7 @@ class Merger:
             kind = kinds.pop()
             if kind is tuple and len({len(v) for v in values}) == 1:
                 return tuple(
-                    self.unify(f"{name}_{k}", list(column), sites)
+                    self.unify(_part(name, k), list(column), sites)
                     for k, column in enumerate(zip(*values, strict=True))
                 )
             if kind in (list, dict) and all(self._is_new(v) for v in values):
@@ -201,7 +201,7 @@ class Merger:
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
         for key in values[0] if kind is dict else range(len(values[0])):
-            merged = self.unify(f"{name}_{key}", [v[key] for v in values], sites)
+            merged = self.unify(_part(name, key), [v[key] for v in values], sites)
             if kind is dict:
                 result[key] = merged
             else:
@@ -228,6 +228,11 @@ class Merger:
                 for node in ahead.nodes:
                     self.mark.insert(node)
             self.declares.append((var, init))
+        if isinstance(var, Scalar) and var.type.kind == "i":
+            others = [v for v in values if v is not var]
+            if isinstance(known := var._nonneg, Sign):
+                others.append(0 if known.consult(self.vm) else -1)
+            var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
             if path.block is not None and value is not var:
                 pairs.append((var, self._converted(value, type_, path.block)))
@@ -252,7 +257,7 @@ class Merger:
         for v, site in zip(values, sites, strict=True):
             if v is not UNBOUND and not any(v is s for s in seen):
                 seen.append(v)
-                notes.append((f"`{name}` is {_text(v)} here", site))
+                notes.append((f"{_quoted(name)} is {_text(v)} here", site))
         if any(unbound):
             reason = "has no value on some of the paths that lead here"
         else:
@@ -270,6 +275,14 @@ class Merger:
                 path.block.nodes.append(
                     Assign(tuple(v for v, _ in pairs), tuple(x for _, x in pairs), path.site)
                 )
+
+
+def _part(name: str, key: Any) -> str:
+    return f"{name}_{key}" if name else ""
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`" if name else "it"
 
 
 def _text(value: Any) -> str:
@@ -301,17 +314,17 @@ def merged(
             continue
         column = [p.slots[k] for p in paths]
         if any(v is not value for v in column):
-            sites = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
+            sites: list[Site] = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
             value = merger.unify(code.slot_names[k], column, sites)
         slots.append(value)
     own = [p.site for p in paths]
     stack = [
-        merger.unify("value", list(column), own)
+        merger.unify("", list(column), own)
         for column in zip(*(p.stack for p in paths), strict=True)
     ]
     retval = None
     if dest == RETURNS:
-        retval = merger.unify("result", [p.retval for p in paths], own)
+        retval = merger.unify("", [p.retval for p in paths], own)
     heap = _merge_heap(vm, merger, paths)
     merger.finish()
     result = Path(frame, dest, vm.block, heap)

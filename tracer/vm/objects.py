@@ -10,9 +10,11 @@ import operator
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import error
 from ..language import scalar
 from ..language.scalar import Scalar
-from ..trace import Value
+from ..ops.spec import OpFunction
+from ..trace import Value, describe
 from .frame import NULL, Poison
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ _UNARY_NAMES = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 #: Types whose operators never run kernel code.
 PLAIN = {int, float, bool, str, bytes, complex, type(None), slice, Scalar}
+_FAST = {int, float, bool, Scalar}
 
 
 def type_lookup(cls: type, name: str) -> Any:
@@ -69,11 +72,13 @@ _HEAP_TYPE = 1 << 9
 
 def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """`a op b`, comparisons included."""
-    if type(a) in PLAIN and type(b) in PLAIN:
+    if type(a) in _FAST and type(b) in _FAST:
         return _OPERATORS[op](a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
     if mine is None and theirs is None:
+        if isinstance(a, Value) or isinstance(b, Value):
+            return _runtime_operation(vm, op, a, b)
         return _checked(vm, _OPERATORS[op](a, b))
     tries = [(mine, a, b, left), (theirs, b, a, right)]
     if type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None:
@@ -94,6 +99,20 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
         else (f"unsupported operand type(s) for {op}:")
     )
     raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
+    """An operator with a runtime operand and something that may be no number."""
+    try:
+        return _OPERATORS[op](a, b)
+    except TypeError as exc:
+        raise error(
+            "AT0302",
+            f"`{op}` of {describe(a)} and {describe(b)}",
+            vm.site(),
+            hint="operands of a runtime operation are runtime scalars and numbers; a tensor is "
+            "computed on by the vector functions",
+        ) from exc
 
 
 def inplace(vm: Machine, op: str, a: Any, b: Any) -> Any:
@@ -159,13 +178,13 @@ def _checked(vm: Machine, value: Any) -> Any:
 def get_attr(vm: Machine, obj: Any, name: str) -> Any:
     """`obj.name`: properties and `__getattr__` of the kernel's own classes are interpreted."""
     cls = type(obj)
+    if isinstance(obj, Value):
+        return getattr(obj, name)
     if cls is ModuleType:
         value = getattr(obj, name)
         if not vm.is_own_module(obj):
             vm.guards.attribute(obj, name, value)
         return value
-    if isinstance(obj, Value):
-        return getattr(obj, name)
     if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         return getattr(obj, name)
     if isinstance(obj, type):
@@ -209,10 +228,21 @@ def _has_fallback(vm: Machine, cls: type) -> bool:
     return vm.is_interpreted(type_lookup(cls, "__getattr__"))
 
 
+_operations: dict[tuple[type, str], OpFunction] = {}
+
+
 def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
     """What a call of `obj.name` calls: (function, self), or (callable, NULL)."""
     cls = type(obj)
-    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, Value | type):
+    if isinstance(obj, Value):
+        found = _operations.get((cls, name))
+        if found is None:
+            found = type_lookup(cls, name)
+            if type(found) is not OpFunction:
+                return getattr(obj, name), NULL
+            _operations[cls, name] = found
+        return found, obj
+    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)
         if type(found) is FunctionType and name not in getattr(obj, "__dict__", ()):
             vm.guard_class(cls, name, found)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 
+_ENDS = {"RETURN_VALUE", "POP_EXCEPT", "CHECK_EXC_MATCH", "WITH_EXCEPT_START"}
+
+
 def refuse_if_caught(
     vm: Machine, frame: Frame | None, site: Site, exc: BaseException, place: Site
 ) -> None:
@@ -46,10 +49,11 @@ def _may_catch(code: Any, target: int) -> bool:
         while pc not in seen:
             seen.add(pc)
             instr = instrs[pc]
-            if instr.op in ("RETURN_VALUE", "POP_EXCEPT", "CHECK_EXC_MATCH", "WITH_EXCEPT_START"):
-                # `finally` restores the exception state only on its own failure, behind COPY.
-                if instr.op != "POP_EXCEPT" or instrs[pc + 1].op != "RERAISE":
-                    return True
+            # `finally` restores the exception state only to raise again.
+            if instr.op in _ENDS and not (
+                instr.op == "POP_EXCEPT" and instrs[pc + 1].op == "RERAISE"
+            ):
+                return True
             if instr.op in ("RERAISE", "RAISE_VARARGS"):
                 break
             if instr.op == "JUMP":

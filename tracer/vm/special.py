@@ -46,7 +46,7 @@ def replaces(*originals: Any) -> Callable[[Special], Special]:
     return add
 
 
-# -- truth, containment, iteration -------------------------------------------------------------------
+# -- truth, containment, iteration ----------------------------------------------------------------
 
 
 def truth_of(vm: Machine, value: Any) -> Any:
@@ -78,14 +78,14 @@ def contains(vm: Machine, item: Any, container: Any) -> Any:
     if isinstance(container, list | tuple | set | frozenset | dict) and (
         isinstance(item, Scalar) or any(isinstance(c, Scalar) for c in container)
     ):
-        result: Any = False
+        found: Any = False
         for element in container:
             if element is item:
                 return True
-            result = _or(vm, result, binary(vm, "==", element, item))
-            if result is True:
+            found = _or(vm, found, binary(vm, "==", element, item))
+            if found is True:
                 return True
-        return result
+        return found
     return item in container
 
 
@@ -142,7 +142,7 @@ def iterator(vm: Machine, value: Any) -> Any:
     if vm.is_interpreted(method):
         return vm.call(method, (value,))
     if method is None and isinstance(value, Scalar):
-        iter(value)  # type: ignore[call-overload]
+        iter(value)
     if method is None:
         getter = type_lookup(cls, "__getitem__")
         if vm.is_interpreted(getter):
@@ -175,7 +175,7 @@ def delete_item(vm: Machine, container: Any, index: Any) -> None:
         del container[index]
 
 
-# -- pattern matching ----------------------------------------------------------------------------------
+# -- pattern matching -----------------------------------------------------------------------------
 
 
 def is_sequence(value: Any) -> bool:
@@ -233,7 +233,7 @@ def import_from(vm: Machine, module: Any, name: str) -> Any:
             raise ImportError(f"cannot import name {name!r} from {module.__name__!r}") from None
 
 
-# -- numbers --------------------------------------------------------------------------------------------
+# -- numbers --------------------------------------------------------------------------------------
 
 
 def _runtime(*values: Any) -> bool:
@@ -369,7 +369,7 @@ def _lazily(vm: Machine, items: Any) -> Any:
         yield item
 
 
-# -- ranges and iterators ----------------------------------------------------------------------------------
+# -- ranges and iterators -------------------------------------------------------------------------
 
 
 @replaces(range)
@@ -493,7 +493,7 @@ for _native in (list, tuple, set, frozenset):
     SPECIAL[id(_native)] = _collect(_native)
 
 
-# -- objects and introspection --------------------------------------------------------------------------------
+# -- objects and introspection --------------------------------------------------------------------
 
 
 @replaces(isinstance)

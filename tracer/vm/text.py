@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import error
@@ -12,7 +13,7 @@ from ..trace import Value, current
 if TYPE_CHECKING:
     from .machine import Machine
 
-_CONVERSIONS = {"s": str, "r": repr, "a": ascii}
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 
 
 class RuntimeText:

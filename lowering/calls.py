@@ -1,0 +1,216 @@
+"""Ascend C calls: functions, methods and constructors, from the rows and the roles of parameters.
+
+`lowers(spec)` registers a function for a row whose text no family gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..tracer.language.dtypes import DataType
+from ..tracer.language.enums import HardEvent, PipeID, TPosition
+from ..tracer.language.structs import StructArg
+from ..tracer.ops.spec import OpSpec
+from ..tracer.trace import Op, Value
+from .literals import integer, literal, string
+from .plans import PLANS, Plan
+from .scalars import Expression, arith_row, converted, paren, static_cast, template
+
+if TYPE_CHECKING:
+    from .printer import Printer
+
+#: Writes the expression (or the call, without the semicolon) of an operation.
+Lowering: TypeAlias = "Callable[[Printer, Op, Plan], Expression]"
+
+HOOKS: dict[OpSpec, Lowering] = {}
+
+
+def lowers(spec: OpSpec) -> Callable[[Lowering], Lowering]:
+    """Register the text of one row: `function(printer, op, plan) -> (expression,
+    precedence)`.
+
+    `spell(printer, value)` gives the text of an operand; `printer.line(text)` puts a statement in
+    front.
+    """
+
+    def register(function: Lowering) -> Lowering:
+        HOOKS[spec] = function
+        for plan in PLANS.values():
+            plan.text = None
+        return function
+
+    return register
+
+
+# -- operands -----------------------------------------------------------------------------------
+
+
+def _number(p: Printer, value: Any) -> str:
+    return literal(value)[0]
+
+
+def _small(p: Printer, value: int) -> str:
+    return integer(value)[0]
+
+
+def _struct(p: Printer, value: StructArg) -> str:
+    """A parameter struct; its fields do not narrow by themselves."""
+    parts = []
+    for part, cpp in zip(value.values, value.cls.ctypes, strict=True):
+        text = spell(p, part)
+        if isinstance(part, Value) and part.type.cpp != cpp:
+            text = f"static_cast<{cpp}>({text})"
+        parts.append(text)
+    return f"{value.cls.cpp}({', '.join(parts)})"
+
+
+def _mask_word(p: Printer, word: Any) -> str:
+    if isinstance(word, Value):
+        return static_cast(p.text[id(word)], _UINT64)[0]
+    word = int(word) % 2**64
+    return f"0x{word:x}ULL" if word > 9 else str(word)
+
+
+def _mask(p: Printer, value: tuple[Any, ...]) -> str:
+    """The name of an array of the two mask words; equal constant masks share one."""
+    words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
+    name = p.masks.get(words)
+    if name is None:
+        name = p.declare_name("mask")
+        p.line(f"uint64_t {name}[2] = {{{', '.join(words)}}};")
+        if not any(isinstance(word, Value) for word in value):
+            p.masks[words] = name
+    return name
+
+
+_UINT64 = DataType("uint64", "uint64_t", "u", 64)
+
+#: How constants are spelled, by class.
+_SPELL: dict[type, Callable[[Any, Any], str]] = {
+    int: _small,
+    bool: lambda p, v: "true" if v else "false",
+    float: _number,
+    np.float16: _number,
+    np.float32: _number,
+    np.float64: _number,
+    str: lambda p, v: string(v),
+    DataType: lambda p, v: str(v.cpp),
+    TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
+    HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
+    PipeID: lambda p, v: str(v.name),
+    StructArg: _struct,
+    tuple: _mask,
+}
+
+
+def spell(p: Printer, value: Any) -> str:
+    """An operand as a function argument."""
+    text = p.text.get(id(value))
+    if text is None:
+        known = _SPELL.get(value.__class__)
+        text = known(p, value) if known is not None else literal(value)[0]
+    return text
+
+
+def _element(p: Printer, value: Any, dtype: DataType) -> str:
+    """A number that is stored in a tensor of `dtype`."""
+    if not isinstance(value, Value):
+        return literal(value, dtype)[0]
+    text = p.text[id(value)]
+    return text if value.type is dtype else converted(text, value.type, dtype)
+
+
+# -- calls --------------------------------------------------------------------------------------
+
+_SMALL = 2**31
+
+
+def arguments(p: Printer, op: Op, plan: Plan) -> str:
+    """`a, b, c`; operands that are None are left out."""
+    text, args = p.text, op.args
+    out = []
+    for k, is_object in plan.values:
+        arg = args[k]
+        if is_object:
+            out.append(text[id(arg)])
+        elif k == plan.elements:
+            out.append(_element(p, arg, args[0].type.dtype))
+        elif arg.__class__ is int and -_SMALL < arg < _SMALL:
+            out.append(str(arg))
+        elif arg is not None:
+            out.append(spell(p, arg))
+    return ", ".join(out)
+
+
+def _head(p: Printer, op: Op, plan: Plan) -> str:
+    """The name with its template arguments, for these operands."""
+    parts = [spell(p, op.args[k]) for k in plan.templates]
+    if plan.set_mask is not None and not op.args[plan.set_mask]:
+        parts += [op.args[0].type.dtype.cpp, "false"]
+    return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
+
+
+def _function(p: Printer, op: Op, plan: Plan) -> str:
+    head = plan.name
+    if plan.templates or plan.set_mask is not None:
+        head = _head(p, op, plan)
+    return f"{head}({arguments(p, op, plan)})"
+
+
+def _method(p: Printer, op: Op, plan: Plan) -> str:
+    this = id(op.args[0])
+    base = p.text[this]
+    if this in p.prec:
+        base = paren(base, p.prec[this], 2)
+    head = plan.name
+    if plan.templates:
+        # Template arguments of methods are constants: dtypes and the like.
+        key = op.args[plan.templates[0]] if len(plan.templates) == 1 else None
+        head = plan.heads.get(key, "")
+        if not head:
+            head = _head(p, op, plan)
+            if key is not None:
+                plan.heads[key] = head
+    if not plan.values:
+        return f"{base}.{head}()"
+    return f"{base}.{head}({arguments(p, op, plan)})"
+
+
+def _pure_method(p: Printer, op: Op, plan: Plan) -> Expression:
+    """A method without an effect; sizes and the like are unsigned in C++."""
+    text = _method(p, op, plan)
+    kind = op.result.type  # type: ignore[union-attr]
+    return static_cast(text, kind) if isinstance(kind, DataType) else (text, 2)
+
+
+def _construct(p: Printer, op: Op, plan: Plan) -> str:
+    return f"{op.result.type.cpp}({arguments(p, op, plan)})"  # type: ignore[union-attr]
+
+
+_Writer: TypeAlias = "Callable[[Printer, Op, Plan], Any]"
+
+#: How the rows of a family are written; other rows are functions, methods or templates.
+_FAMILIES: dict[str, _Writer] = {
+    "arith": lambda p, op, plan: arith_row(p, op),
+    "construct": _construct,
+}
+
+
+def writer(plan: Plan) -> _Writer:
+    """What writes the operations of a plan; kept in `plan.text`."""
+    spec = plan.spec
+    hook = HOOKS.get(spec)
+    if hook is not None:
+        plan.text = hook if spec.pure else lambda p, op, plan: hook(p, op, plan)[0]
+    elif spec.family in _FAMILIES:
+        plan.text = _FAMILIES[spec.family]
+    elif spec.method:
+        plan.text = _pure_method if spec.pure else _method
+    elif spec.pure:
+        plan.text = lambda p, op, plan: template(p, op)
+    else:
+        plan.text = _function
+    return plan.text

@@ -1,0 +1,78 @@
+"""What can be said of an operation before seeing its operands, from its row and overload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..tracer.ops.spec import Form, OpSpec
+from ..tracer.ops.tensor import SET_GLOBAL_BUFFER
+from ..tracer.trace import Op
+
+#: Operations that make their first operand name something else.
+REBINDS = frozenset({SET_GLOBAL_BUFFER})
+
+_OBJECTS = frozenset({"address", "global", "local", "queue", "tpipe"})
+_CONSTANTS = frozenset({"dtype", "position", "event", "pipe_id", "const_int", "const_bool"})
+
+
+class Plan:
+    """A row and one of its overloads, digested.
+
+    `objects` and `others` are the operands that the text names: values in any case, and numbers,
+    structs and masks that may be or hold values. `values` are those in parentheses with whether
+    they are objects; `elements` is the one that takes the tensor's dtype; `templates` those in
+    angle brackets; `set_mask` the operand behind `isSetMask`, which only the overloads with a mask
+    have. `text(printer, op, plan)`, filled in by `calls`, writes the call or, for a pure operation,
+    an expression with its precedence; `heads` caches the part up to the parenthesis.
+    """
+
+    __slots__ = (
+        "construct",
+        "elements",
+        "form",
+        "heads",
+        "name",
+        "objects",
+        "others",
+        "pure",
+        "rebinds",
+        "set_mask",
+        "spec",
+        "templates",
+        "text",
+        "values",
+    )
+
+    def __init__(self, spec: OpSpec, form: Form) -> None:
+        self.spec = spec
+        self.form = form
+        self.pure = spec.pure
+        self.construct = spec.family == "construct"
+        self.rebinds = spec in REBINDS
+        self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
+        params = list(enumerate(form.params))
+        masked = any(p.name == "mask" for p in form.params)
+        self.templates = [k for k, p in params if p.role == "template"]
+        self.set_mask = next((k for k, p in params if p.role == "set_mask" and masked), None)
+        shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
+        self.objects = [k for k, p in shown if p.kind in _OBJECTS]
+        self.others = [k for k, p in shown if p.kind not in _OBJECTS | _CONSTANTS]
+        self.elements = next((k for k, p in shown if p.cpp == "{dtype}"), None)
+        inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
+        self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
+        self.heads: dict[Any, str] = {}
+        self.text: Callable[[Any, Op, Plan], Any] | None = None
+
+
+#: All plans so far, by the ids of row and overload (both kept alive by the plan).
+PLANS: dict[tuple[int, int], Plan] = {}
+
+
+def plan_of(op: Op) -> Plan:
+    """The plan of an operation, made once for its row and overload."""
+    key = (id(op.spec), id(op.form))
+    plan = PLANS.get(key)
+    if plan is None:
+        plan = PLANS[key] = Plan(op.spec, op.form)
+    return plan
