@@ -149,10 +149,10 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
 def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     """Trace both arms of `if cond: goto a else: goto b`; returns how the run goes on."""
     flow = frame.program.flow
-    _restart_loops(frame, flow, a, b)
     stops = frame.stops
     site = frame.site()
     cond, a, b = fold(vm, frame, cond, a, b)
+    _restart_loops(frame, flow, a, b)
     joins = flow.joins(frame.pc, (a, b), stops)
     before = Snapshot(vm, frame)
     then, orelse = Block(vm.block), Block(vm.block)
@@ -299,11 +299,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
         for target, other, when_true in ((a, b, True), (b, a, False)):
             found = _second_condition(vm, frame, target, other)
             if found is not None:
-                second, goes_on, same_when = found
+                second, goes_on, shared, same_when = found
                 if same_when == when_true:
                     second = logical_not(second)
                 cond = emit(arith.LAND if when_true else arith.LOR, (cond, second), bool_)
-                a, b = (goes_on, other) if when_true else (other, goes_on)
+                a, b = (goes_on, shared) if when_true else (shared, goes_on)
                 break
         else:
             return cond, a, b
@@ -311,10 +311,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
 
 def _second_condition(
     vm: Machine, frame: Frame, target: int, other: int
-) -> tuple[Scalar, int, bool] | None:
+) -> tuple[Scalar, int, int, bool] | None:
     """A pure condition computed at `target` with one outcome at `other`.
 
-    Returns it, where its other outcome goes, and which truth value leads to `other`.
+    Returns it, where its other outcome goes, where the shared one goes from here (`other` may first
+    pop what the second condition has consumed), and which truth value leads there.
     """
     if target in frame.stops:
         return None
@@ -334,7 +335,7 @@ def _second_condition(
     if same is None:
         return None
     second = _evaluate(vm, frame, target + 1, end)
-    return None if second is None else (second, outcomes[not same], same)
+    return None if second is None else (second, outcomes[not same], outcomes[same], same)
 
 
 def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
