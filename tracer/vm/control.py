@@ -145,10 +145,10 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
 def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     """Trace both arms of `if cond: goto a else: goto b`; returns how the run goes on."""
     flow = frame.program.flow
-    _restart_loops(frame, flow, a, b)
     stops = frame.stops
     site = frame.site()
     cond, a, b = fold(vm, frame, cond, a, b)
+    _restart_loops(frame, flow, a, b)
     joins = flow.joins(frame.pc, (a, b), stops)
     before = Snapshot(vm, frame)
     then, orelse = Block(vm.block), Block(vm.block)
@@ -344,8 +344,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
     try:
         for frame.pc in range(start, end):
             handler, arg = frame.ops[frame.pc]
-            if handler(vm, frame, arg) is not None:
-                return None
+            handler(vm, frame, arg)
         value = frame.stack.pop()
         second: Scalar | None = truth(value) if isinstance(value, Scalar) else None
         nodes = vm.block.nodes

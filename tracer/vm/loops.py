@@ -222,7 +222,7 @@ class LoopTracer:
                         break
         return ok
 
-    def _at_end(self, path: Path, location: Any, var: Value) -> Any:
+    def _at_end(self, path: Path, location: Any, var: Value | None) -> Any:
         """The value of a variable's location at the end of an iteration."""
         if location[0] == "slot":
             return path.slots[location[1]]

@@ -20,6 +20,7 @@ from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorTyp
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
 from .heap import INSTANCE, Entry, kind_of, what_is
+from .objects import type_lookup
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -281,7 +282,7 @@ class Merger:
 def _is_copyable(cls: type) -> bool:
     """Whether another object of a class can be made from its contents alone."""
     return cls in (list, dict) or (
-        cls.__new__ is object.__new__ and not issubclass(cls, BaseException | type)
+        type_lookup(cls, "__new__") is object.__new__ and not issubclass(cls, BaseException | type)
     )
 
 
