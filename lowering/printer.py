@@ -61,7 +61,7 @@ class Printer:
     """Writes one kernel's body, `lines`.
 
     `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
-    expression, `inlined` the ids whose text is an expression; `helpers` collects the keys of the
+    expression, `inlined` the ids whose text is an expression; `helpers` collects the names of the
     helper functions that the text calls.
     """
 
