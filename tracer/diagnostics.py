@@ -9,6 +9,7 @@ written. Imports nothing from the project.
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,8 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
+
+_OWN = os.path.join(os.path.dirname(__file__), "")
 
 
 class Kind(Enum):
@@ -251,7 +254,11 @@ class Span:
 
 
 def span_of(site: Site) -> Span | None:
-    """The source span of a site, or None for a site that has no line."""
+    """The source span of a site, or None for a site that has no line.
+
+    A site in the tracer's own Python (`sorted` and others that call back) counts as its caller's.
+    """
+    site = _users(site)
     if site is None:
         return None
     code, pc, _ = site
@@ -265,12 +272,20 @@ def span_of(site: Site) -> Span | None:
 def stack_of(site: Site) -> tuple[Span, ...]:
     """The user's call stack of a site, innermost first, the site itself included."""
     spans: list[Span] = []
+    site = _users(site)
     while site is not None:
         span = span_of(site)
-        if span is not None:
-            spans.append(span)
-        site = site[2]
+        assert span is not None
+        spans.append(span)
+        site = _users(site[2])
     return tuple(spans)
+
+
+def _users(site: Site) -> Site:
+    """The innermost site in the user's code."""
+    while site is not None and site[0].code.co_filename.startswith(_OWN):
+        site = site[2]
+    return site
 
 
 def excerpt(span: Span) -> str | None:

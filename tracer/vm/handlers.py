@@ -751,6 +751,8 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
 def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     frame.pc += 1
     frame.retval = VMGenerator(vm, frame)
+    if vm.journaling:
+        vm.note_birth(frame.retval)
     return RETURN
 
 

@@ -20,6 +20,7 @@ from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorTyp
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison
 from .heap import Entry, kind_of
+from .objects import type_lookup
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -183,29 +184,30 @@ class Merger:
                     self.unify(_part(name, k), list(column), sites)
                     for k, column in enumerate(zip(*values, strict=True))
                 )
-            if kind in (list, dict) and all(self._is_new(v) for v in values):
+            if _is_copyable(kind) and all(self.is_new(v) for v in values):
                 return self._container(name, kind, values, sites)
         return self._poison(name, values, sites)
 
-    def _is_new(self, obj: Any) -> bool:
+    def is_new(self, obj: Any) -> bool:
         """Whether a container was made on its path, so that nothing before can share it."""
         _, serial = self.vm.born.get(id(obj), (None, -1))
         return serial >= self.mark.births
 
-    def _container(self, name: str, kind: Any, values: list[Any], sites: list[Site]) -> Any:
-        if len({len(v) for v in values}) != 1 or (
-            kind is dict and len({tuple(v) for v in values}) != 1
-        ):
+    def _container(self, name: str, cls: Any, values: list[Any], sites: list[Site]) -> Any:
+        """Objects of one class, each made on its path: one object with merged contents."""
+        kind = kind_of(values[0])
+        states = [
+            path.heap[id(v)][1] if id(v) in path.heap else kind.read(v)
+            for path, v in zip(self.paths, values, strict=True)
+        ]
+        keys = list(states[0])
+        if any(list(s) != keys for s in states):
             return self._poison(name, values, sites)
-        result: Any = kind()
+        result: Any = cls.__new__(cls)
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
-        for key in values[0] if kind is dict else range(len(values[0])):
-            merged = self.unify(_part(name, key), [v[key] for v in values], sites)
-            if kind is dict:
-                result[key] = merged
-            else:
-                result.append(merged)
+        merged = {k: self.unify(_part(name, k), [s[k] for s in states], sites) for k in keys}
+        kind.write(result, merged)
         return result
 
     def _assign(self, name: str, type_: Any, values: list[Any]) -> Value:
@@ -277,6 +279,13 @@ class Merger:
                 )
 
 
+def _is_copyable(cls: type) -> bool:
+    """Whether another object of a class can be made from its contents alone."""
+    return cls in (list, dict) or (
+        type_lookup(cls, "__new__") is object.__new__ and not issubclass(cls, BaseException | type)
+    )
+
+
 def _part(name: str, key: Any) -> str:
     return f"{name}_{key}" if name else ""
 
@@ -341,15 +350,13 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
             entries.setdefault(key, entry)
     heap: dict[int, Any] = {}
     for key, entry in entries.items():
-        now: dict[Any, Any] | None = None
-        states = []
-        for path in paths:
-            if key in path.heap:
-                states.append(path.heap[key][1])
-            else:
-                if now is None:
-                    now = kind_of(entry.obj).read(entry.obj)
-                states.append(now)
+        own = [path.heap[key][1] for path in paths if key in path.heap]
+        if len(own) == 1 and merger.is_new(entry.obj):
+            # Made on that path: no other one can hold it.
+            heap[key] = (entry, own[0])
+            continue
+        before = kind_of(entry.obj).read(entry.obj)
+        states = [path.heap[key][1] if key in path.heap else before for path in paths]
         heap[key] = (entry, merge_states(merger, entry, states))
     return heap
 

@@ -58,6 +58,11 @@ def type_lookup(cls: type, name: str) -> Any:
     return None
 
 
+def order_of(keys: list[Any], reverse: Any) -> list[int]:
+    """The indices of keys in the order of the keys; runs natively."""
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
 def _own(vm: Machine, obj: Any, name: str) -> FunctionType | None:
     """An operator method of the kernel's own classes, or None."""
     cls = type(obj)

@@ -403,9 +403,17 @@ def range_(vm: Machine, *args: Any) -> Any:
 def _iterator_maker(native: Any) -> Special:
     def make(vm: Machine, *args: Any, **kwargs: Any) -> Any:
         sources = [_native_iterable(vm, a) for a in args]
-        return ReplayIterator(native(*sources, **kwargs), vm.touch_iterator)
+        return _replayed(vm, native(*sources, **kwargs))
 
     return make
+
+
+def _replayed(vm: Machine, source: Any) -> ReplayIterator:
+    """A new iterator of the kernel's, whose consumption can be undone."""
+    made = ReplayIterator(source, vm.touch_iterator)
+    if vm.journaling:
+        vm.note_birth(made)
+    return made
 
 
 def _native_iterable(vm: Machine, value: Any) -> Any:
@@ -423,7 +431,7 @@ SPECIAL[id(reversed)] = _iterator_maker(reversed)
 
 @replaces(enumerate)
 def enumerate_(vm: Machine, items: Any, start: int = 0) -> Any:
-    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm.touch_iterator)
+    return _replayed(vm, enumerate(_native_iterable(vm, items), start))
 
 
 @replaces(iter)
@@ -442,7 +450,7 @@ def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
                 hint="write the `for` loop",
             )
         found = iter(found.source)
-    return found if found is value else ReplayIterator(found, vm.touch_iterator)
+    return found if found is value else _replayed(vm, found)
 
 
 @replaces(next)
