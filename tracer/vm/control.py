@@ -45,6 +45,7 @@ class Snapshot:
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -62,6 +63,7 @@ class Snapshot:
         self.block = vm.block
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
@@ -74,6 +76,7 @@ class Snapshot:
         frame.set_at = dict(self.set_at)
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -393,5 +396,5 @@ def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]

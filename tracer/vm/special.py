@@ -150,6 +150,15 @@ def iterator(vm: Machine, value: Any) -> Any:
     return iter(value)
 
 
+def replayable(vm: Machine, found: Any) -> Any:
+    """An iterator whose consumption can be undone: native ones are wrapped."""
+    if isinstance(found, VMGenerator | ReplayIterator | RangeState):
+        return found
+    if vm.is_interpreted(type_lookup(type(found), "__next__")):
+        return found
+    return ReplayIterator(found, vm)
+
+
 def items_of(vm: Machine, value: Any, limit: int | None = None) -> Any:
     """The elements of an iterable as a list (at most `limit`)."""
     if type(value) in (list, tuple) and limit is None:
@@ -403,7 +412,7 @@ def range_(vm: Machine, *args: Any) -> Any:
 def _iterator_maker(native: Any) -> Special:
     def make(vm: Machine, *args: Any, **kwargs: Any) -> Any:
         sources = [_native_iterable(vm, a) for a in args]
-        return ReplayIterator(native(*sources, **kwargs), vm.touch_iterator)
+        return ReplayIterator(native(*sources, **kwargs), vm)
 
     return make
 
@@ -423,7 +432,7 @@ SPECIAL[id(reversed)] = _iterator_maker(reversed)
 
 @replaces(enumerate)
 def enumerate_(vm: Machine, items: Any, start: int = 0) -> Any:
-    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm.touch_iterator)
+    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm)
 
 
 @replaces(iter)
@@ -442,7 +451,7 @@ def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
                 hint="write the `for` loop",
             )
         found = iter(found.source)
-    return found if found is value else ReplayIterator(found, vm.touch_iterator)
+    return found if found is value else ReplayIterator(found, vm)
 
 
 @replaces(next)
