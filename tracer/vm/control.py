@@ -214,6 +214,7 @@ def resolve(
     with which the run ends.
     """
     groups: dict[int, list[Path]] = {}
+    gone = len(frame.pending)
     for path in paths:
         if path.dest not in own and path.dest in frame.jumps:
             frame.pending.append(path)
@@ -222,6 +223,9 @@ def resolve(
     mine = [d for d in groups if d in own]
     if not mine:
         return [path for group in groups.values() for path in group]
+    if len(frame.pending) > gone:
+        # What follows here does not run on the ways that have left.
+        vm.controls.append(frame.site())
     if len(groups) == 1:
         merge(vm, frame, groups[mine[0]], mark)
         return mine[0]
