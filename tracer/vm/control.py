@@ -67,7 +67,7 @@ class Snapshot:
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
-        return Mark(self.block, self.length, self.births)
+        return Mark(self.block, self.length)
 
     def restore(self, vm: Machine, frame: Frame, truncate: bool = False) -> None:
         """Bring the frame and the journal back; with `truncate` the recorded nodes too."""
@@ -91,16 +91,17 @@ def run_region(
     stops: frozenset[int],
     jumps: frozenset[int],
     trap: bool = True,
+    base: int | None = None,
 ) -> list[Path]:
     """Run from `pc` into `block` until a stop; the paths that leave, state included.
 
-    An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
+    The state of the heap is what changed since `base`, by default since the last mark. An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
     saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
     controls = len(vm.controls)
     if not controls:
-        vm.base = vm.heap.floor
+        vm.base = vm.heap.floor if base is None else base
     vm.controls.append(frame.site())
     vm.journaling = True
     frame.depth += 1

@@ -109,7 +109,8 @@ class LoopTracer:
         stops = frame.stops | {self.loop.header} | self.own
         if self.counted is not None:
             frame.stack.append(self.node.index)
-        paths = run_region(vm, frame, body, start, stops, EVERYWHERE, not self.trial)
+        base = self.entry.heap
+        paths = run_region(vm, frame, body, start, stops, EVERYWHERE, not self.trial, base)
         vm.heap.rollback(head)
         return paths
 
