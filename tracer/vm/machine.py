@@ -406,7 +406,7 @@ class Machine(Recorder):
         frame = Frame(program, function, self.site(), caller)
         bind(frame, function, args, kwargs)
         self._check_recursion(frame)
-        mark = Mark(self.block, len(self.block.nodes), len(self.born))
+        mark = Mark(self.block, len(self.block.nodes))
         result = run_guarded(self, frame, len(self.controls))
         if result is RETURN:
             return frame.retval
