@@ -285,7 +285,7 @@ ROWS: list[Refused] = [
     refused(
         "AT0901",
         "internal",
-        "A defect of asctrace",
+        "A defect, provoked by taking a part of the tracer away",
         """
         def double(n):
             return 2 * n
