@@ -147,6 +147,15 @@ _rows(
             "The operation reads and writes only tensors in certain memories.",
         ),
         (
+            "AT0117",
+            "operands overlap in part",
+            (
+                "An element-wise operation may work in place, on the very same elements; where a "
+                "source and the destination share only a part, later elements read what earlier "
+                "ones wrote, or not, as the pipe happens to run."
+            ),
+        ),
+        (
             "AT0201",
             "access out of bounds",
             "The access leaves the tensor, its buffer or the array it views.",

@@ -36,6 +36,7 @@ class Snapshot:
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -54,6 +55,7 @@ class Snapshot:
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
         self.controls = len(vm.controls)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
@@ -67,6 +69,7 @@ class Snapshot:
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
         del vm.controls[self.controls :]
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -389,5 +392,5 @@ def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> 
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]

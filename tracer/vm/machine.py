@@ -103,6 +103,7 @@ class Machine(Recorder):
         "handled",
         "heap",
         "journaling",
+        "lineage",
         "local_cells",
         "local_classes",
         "local_functions",
@@ -125,6 +126,8 @@ class Machine(Recorder):
         self.controls: list[Site] = []
         self.base = 0
         self.journaling = False
+        #: Serials of what was made on the way here, latest first, as linked pairs.
+        self.lineage: Any = None
         self.handled: BaseException | None = None
         self.local_cells: dict[int, Any] = {}
         self.local_classes: dict[int, Any] = {}
@@ -172,6 +175,7 @@ class Machine(Recorder):
 
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
+        self.lineage = (len(self.born), self.lineage)
         self.born[id(obj)] = (obj, len(self.born))
 
     def touch(self, obj: Any) -> None:

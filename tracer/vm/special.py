@@ -155,6 +155,15 @@ def iterator(vm: Machine, value: Any) -> Any:
     return iter(value)
 
 
+def replayable(vm: Machine, found: Any) -> Any:
+    """An iterator whose consumption can be undone: native ones are wrapped."""
+    if isinstance(found, VMGenerator | ReplayIterator | RangeState):
+        return found
+    if vm.is_interpreted(type_lookup(type(found), "__next__")):
+        return found
+    return ReplayIterator(found, vm)
+
+
 def items_of(vm: Machine, value: Any, limit: int | None = None) -> Any:
     """The elements of an iterable as a list (at most `limit`)."""
     if type(value) in (list, tuple) and limit is None:
@@ -408,17 +417,9 @@ def range_(vm: Machine, *args: Any) -> Any:
 def _iterator_maker(native: Any) -> Special:
     def make(vm: Machine, *args: Any, **kwargs: Any) -> Any:
         sources = [_native_iterable(vm, a) for a in args]
-        return _replayed(vm, native(*sources, **kwargs))
+        return ReplayIterator(native(*sources, **kwargs), vm)
 
     return make
-
-
-def _replayed(vm: Machine, source: Any) -> ReplayIterator:
-    """A new iterator of the kernel's, whose consumption can be undone."""
-    made = ReplayIterator(source, vm.touch_iterator)
-    if vm.journaling:
-        vm.note_birth(made)
-    return made
 
 
 def _native_iterable(vm: Machine, value: Any) -> Any:
@@ -436,7 +437,7 @@ SPECIAL[id(reversed)] = _iterator_maker(reversed)
 
 @replaces(enumerate)
 def enumerate_(vm: Machine, items: Any, start: int = 0) -> Any:
-    return _replayed(vm, enumerate(_native_iterable(vm, items), start))
+    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm)
 
 
 @replaces(iter)
@@ -455,7 +456,7 @@ def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
                 hint="write the `for` loop",
             )
         found = iter(found.source)
-    return found if found is value else _replayed(vm, found)
+    return found if found is value else ReplayIterator(found, vm)
 
 
 @replaces(next)
