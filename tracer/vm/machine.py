@@ -120,7 +120,7 @@ class Machine(Recorder):
         super().__init__(trace)
         self.options = options
         self.heap = Heap()
-        self.guards = Guards()
+        self.guards = Guards(trace.body, self.site)
         self.frame: Frame | None = None
         #: Sites of the runtime conditions and loops around the present place.
         self.controls: list[Site] = []
