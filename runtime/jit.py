@@ -11,13 +11,14 @@ import functools
 import re
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..tracer.chip import chip
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
 from .arguments import adapt
+from .collector import paused
 from .devices import device
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
@@ -208,7 +209,8 @@ class Kernel:
             from ..lowering.text import TextOptions, emit
             from .results import Lowered
 
-            source = emit(found.trace, self.options.text or TextOptions())
+            with paused:
+                source = emit(found.trace, self.options.text or TextOptions())
             found.lowered = Lowered(source, found.trace, findings)
         return found.lowered
 
@@ -236,7 +238,8 @@ class Kernel:
             for found in context.cache.get(key, ()):
                 if found.holds(args):
                     return found, args
-        found, keep = specialise(self, context, names, keys, args)
+        with paused:
+            found, keep = specialise(self, context, names, keys, args)
         self.trace_count += 1
         if keep and not fresh:
             context.add(key, found)
@@ -273,9 +276,6 @@ class Kernel:
             raise error("AT0113", f"the grid of {self.name} is {blocks!r}, no number", hint=hint)
         if not 0 < int(blocks) <= MAX_BLOCKS:
             raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @overload

@@ -146,7 +146,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
     "const_bool": ("a constant bool", lambda v: type(v) is bool),
     "pieces": ("text and runtime scalars", _is_a(tuple)),
-    "mask": ("a list of two integers (the mask bits)", _is_mask),
+    "mask": ("a list of one or two integers (the mask bits)", _is_mask),
     "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
     "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
     "global": ("a GlobalTensor", _of_type(GlobalTensorType)),
