@@ -261,10 +261,11 @@ def span_of(site: Site) -> Span | None:
         return None
     code, pc, _ = site
     line, end_line, col, end_col = code.instrs[pc].span
-    name = code.code.co_qualname.rsplit(".<locals>.", 1)[-1]
-    return Span(
-        code.code.co_filename, name, line or code.code.co_firstlineno, col, end_line, end_col
-    )
+    function = code.code
+    name = function.co_qualname.rsplit(".<locals>.", 1)[-1]
+    if line is None or (col is None and line == function.co_firstlineno):
+        line = def_line(function)
+    return Span(function.co_filename, name, line, col, end_line, end_col)
 
 
 def stack_of(site: Site) -> tuple[Span, ...]:
@@ -284,6 +285,18 @@ def _users(site: Site) -> Site:
     while site is not None and site[0].code.co_filename.startswith(_OWN):
         site = site[2]
     return site
+
+
+def def_line(code: Any) -> int:
+    """The line of `def`: a code object starts at its first decorator."""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)
+    if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
+        return first
+    for number, text in enumerate(lines[first:], first + 1):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return number
+    return first
 
 
 def excerpt(span: Span) -> str | None:

@@ -377,6 +377,23 @@ ROWS: list[Accepted] = [
         (100, [64]),
     ),
     accepted(
+        "raise under a runtime condition, caught in the same function",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            try:
+                if n > 3:
+                    raise ValueError("too large")
+                gm.set_value(0, n)
+            except ValueError as problem:
+                gm.set_value(0, -len(problem.args))
+        """,
+        (3, [3]),
+        (4, [-1]),
+    ),
+    accepted(
         "raise and assert under a runtime condition",
         """
         @asc.jit

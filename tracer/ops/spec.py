@@ -267,6 +267,17 @@ class OpFunction:
     def _no_overload(
         self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Exception:
+        for form in self.spec.forms:
+            wrong = _misfits(form, args, kwargs)
+            if wrong and all(_wants_constant(p) and isinstance(v, Value) for p, v in wrong):
+                param, value = wrong[0]
+                return error(
+                    "AT0107",
+                    f"`{param.name}` of {self.spec.name} is {KINDS[param.kind][0]}, a C++ template "
+                    f"argument, not {describe(value)}",
+                    recorder.site(),
+                    hint="give a constant: a Python number, or an asc.ConstExpr argument",
+                )
         given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
         rows = []
         for form in self.spec.forms:
@@ -282,6 +293,27 @@ class OpFunction:
             table="\n".join(rows),
             hint="compare the arguments with the overloads above",
         )
+
+
+def _misfits(
+    form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[Param, Any]] | None:
+    """The parameters of an overload whose arguments do not fit, None if the names do not."""
+    values = dict(zip((p.name for p in form.params), args, strict=False)) | kwargs
+    names = {p.name for p in form.params}
+    if len(args) + len(kwargs) > len(names) or not values.keys() <= names:
+        return None
+    if any(p.required and p.name not in values for p in form.params):
+        return None
+    return [
+        (p, values[p.name])
+        for p in form.params
+        if p.name in values and not KINDS[p.kind][1](values[p.name])
+    ]
+
+
+def _wants_constant(param: Param) -> bool:
+    return param.kind.startswith("const_")
 
 
 class BoundOp:

@@ -36,6 +36,7 @@ class Snapshot:
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -54,6 +55,7 @@ class Snapshot:
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
         self.controls = len(vm.controls)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
@@ -67,6 +69,7 @@ class Snapshot:
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
         del vm.controls[self.controls :]
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -93,13 +96,14 @@ def run_region(
     controls = len(vm.controls)
     if not controls:
         vm.base = before.heap
-    vm.controls.append(frame.site())
+    control = frame.site()
+    vm.controls.append(control)
     vm.journaling = True
     frame.depth += 1
     frame.pending = []
     vm.block, frame.stops, frame.jumps, frame.pc = block, stops, jumps, pc
     try:
-        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap))
+        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap), control)
     finally:
         vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
         frame.depth -= 1
@@ -375,8 +379,8 @@ _PURE = {
 }  # fmt: skip
 
 
-def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
-    """The paths a run ended with, the pending ones included."""
+def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> list[Path]:
+    """The paths a run ended with, the pending ones included; `control` is what it stood under."""
     if type(result) is list:
         return frame.pending + result
     if result is YIELD:
@@ -384,8 +388,9 @@ def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
             "AT0303",
             "`yield` under a runtime condition or in a runtime loop",
             frame.site(),
+            notes=[("the condition or loop is here", control)],
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]
