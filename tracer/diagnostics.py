@@ -12,10 +12,10 @@ import linecache
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
 
@@ -30,8 +30,7 @@ class Kind(Enum):
     INTERNAL = "a defect of asctrace"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of codes: what a finding with this code means."""
 
     code: str
@@ -238,8 +237,7 @@ _rows(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
 
     file: str
@@ -382,17 +380,15 @@ def _callers(stack: Sequence[Span]) -> list[str]:
     return lines
 
 
-@dataclass(eq=False)
 class KernelError(Exception):
     """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
 
-    findings: list[Finding] = field(default_factory=list)
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join(str(f) for f in self.findings)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.findings,)
 
     @property
     def code(self) -> str:
