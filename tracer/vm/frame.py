@@ -75,7 +75,10 @@ class Poison:
 
     def renamed(self, name: str) -> Poison:
         """The same under the name it was bound to, if it had none."""
-        return self if self.name else Poison(name, self.reason, self.notes)
+        if self.name:
+            return self
+        notes = ((text.replace("it is", f"`{name}` is", 1), site) for text, site in self.notes)
+        return Poison(name, self.reason, tuple(notes))
 
     def fail(self, site: Site) -> Exception:
         """The error to raise at a use."""

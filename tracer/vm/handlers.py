@@ -755,6 +755,8 @@ def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     if frame.code.slot_names[:1] == (".0",):
         frame.slots[0] = special.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
+    if vm.journaling:
+        vm.note_birth(frame.retval)
     return RETURN
 
 
@@ -922,5 +924,5 @@ def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
 
 @handles("REJECTED")
 def rejected(vm: Machine, frame: Frame, arg: tuple[str, str, str]) -> Any:
-    name, reason, hint = arg
-    raise error("AT0301", f"{reason} ({name})", frame.site(), hint=hint)
+    _, reason, hint = arg
+    raise error("AT0301", reason, frame.site(), hint=hint)

@@ -180,7 +180,7 @@ KINDS: dict[type, Kind] = {
         lambda o: {"position": o.position}, _write_position, fixed=True, position="position"
     ),
 }
-_INSTANCE = Kind(_read_instance, _write_instance)
+INSTANCE = Kind(_read_instance, _write_instance)
 
 
 def kind_of(obj: Any) -> Kind:
@@ -192,8 +192,18 @@ def kind_of(obj: Any) -> Kind:
                 kind = KINDS[base]
                 break
         else:
-            kind = _INSTANCE
+            kind = INSTANCE
     return kind
+
+
+_WORDS = {CellType: "a captured variable", ReplayIterator: "an iterator"}
+
+
+def what_is(obj: Any) -> str:
+    """An object in a message."""
+    name = type(obj).__name__
+    article = "an" if name[:1] in "AEIOUaeiou" else "a"
+    return _WORDS.get(type(obj), "a generator" if name == "VMGenerator" else f"{article} {name}")
 
 
 class Entry:

@@ -19,7 +19,8 @@ from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import ABSENT, RETURNS, UNBOUND, Frame, Path, Poison
-from .heap import Advanced, Entry, Kind, kind_of
+from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
+from .objects import type_lookup
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -193,7 +194,7 @@ class Merger:
                     self.unify(_part(name, k), list(column), sites)
                     for k, column in enumerate(zip(*values, strict=True))
                 )
-            if kind in (list, dict) and all(self.is_new(v) for v in values):
+            if _is_copyable(kind) and all(self.is_new(v) for v in values):
                 return self._container(name, kind, values, sites)
         return self._poison(name, values, sites)
 
@@ -202,24 +203,25 @@ class Merger:
         born = self.vm.born.get(id(obj))
         return born is not None and not made_on(self.common, born[1])
 
-    def _container(self, name: str, kind: Any, values: list[Any], sites: list[Site]) -> Any:
-        if len({len(v) for v in values}) != 1 or (
-            kind is dict and len({tuple(v) for v in values}) != 1
-        ):
+    def _container(self, name: str, cls: Any, values: list[Any], sites: list[Site]) -> Any:
+        """Objects of one class, each made on its path: one object with merged contents."""
+        kind = kind_of(values[0])
+        states = [
+            path.heap[id(v)][1] if id(v) in path.heap else kind.read(v)
+            for path, v in zip(self.paths, values, strict=True)
+        ]
+        keys = list(states[0])
+        if any(list(s) != keys for s in states):
             return self._poison(name, values, sites)
         if any(id(v) in self.containers for v in values):
             # On one path two names share a container, on another they do not.
             return self._poison(name, values, sites)
-        result: Any = kind()
         self.containers.update(map(id, values))
+        result: Any = cls.__new__(cls)
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
-        for key in values[0] if kind is dict else range(len(values[0])):
-            merged = self.unify(_part(name, key), [v[key] for v in values], sites)
-            if kind is dict:
-                result[key] = merged
-            else:
-                result.append(merged)
+        merged = {k: self.unify(_part(name, k), [s[k] for s in states], sites) for k in keys}
+        kind.write(result, merged)
         return result
 
     def _assign(self, name: str, type_: Any, values: list[Any]) -> Value:
@@ -244,8 +246,9 @@ class Merger:
             self.declares.append((var, None if init is ABSENT else init))
         if isinstance(var, Scalar) and var.type.kind == "i":
             others = [v for v in values if v is not var and v is not ABSENT]
-            if isinstance(known := var._nonneg, Sign):
-                others.append(0 if known.consult(self.vm) else -1)
+            if id(var) in self.preferred:
+                known = var._nonneg
+                others.append(known if isinstance(known, Sign) else 0 if known else -1)
             var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
             if path.block is not None and value is not var and value is not ABSENT:
@@ -271,11 +274,11 @@ class Merger:
         for v, site in zip(values, sites, strict=True):
             if v is not UNBOUND and not any(v is s for s in seen):
                 seen.append(v)
-                notes.append((f"{_quoted(name)} is {_text(v)} here", site))
+                notes.append((f"{_quoted(name)} is {spelled(v)} here", site))
         if any(unbound):
             reason = "has no value on some of the paths that lead here"
         else:
-            reason = f"is {' or '.join(_text(v) for v in seen[:2])}, depending on a runtime value"
+            reason = f"is {' or '.join(spelled(v) for v in seen[:2])}, depending on a runtime value"
         poison = Poison(name, reason, tuple(notes[:2]))
         self.poisoned.append(poison)
         return poison
@@ -291,6 +294,13 @@ class Merger:
                 )
 
 
+def _is_copyable(cls: type) -> bool:
+    """Whether another object of a class can be made from its contents alone."""
+    return cls in (list, dict) or (
+        type_lookup(cls, "__new__") is object.__new__ and not issubclass(cls, BaseException | type)
+    )
+
+
 def _part(name: str, key: Any) -> str:
     return f"{name}_{key}" if name else ""
 
@@ -299,7 +309,8 @@ def _quoted(name: str) -> str:
     return f"`{name}`" if name else "it"
 
 
-def _text(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """A value in a message: its text, or what it is."""
     if isinstance(value, Value):
         return f"a runtime {value.type}"
     text = repr(value)
@@ -369,7 +380,7 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
                 if now is None:
                     now = kind_of(entry.obj).read(entry.obj)
                 states.append(now)
-        heap[key] = (entry, merge_states(merger, entry, states))
+        heap[key] = (entry, merge_states(merger, entry, states, vm.site()))
     return heap
 
 
@@ -393,9 +404,11 @@ def common_lineage(lineages: list[Any]) -> Any:
 
 
 def merge_states(
-    merger: Merger, entry: Entry, states: list[dict[Any, Any] | None]
+    merger: Merger, entry: Entry, states: list[dict[Any, Any] | None], site: Site
 ) -> dict[Any, Any]:
-    """One state for an object that has `states` on the paths; AT0110 if its shape differs.
+    """One state for an object that has `states` on the paths of the construct at `site`.
+
+    AT0110 if its shape differs, AT0303 for a changed object that cannot be merged.
 
     None is the state on a path that went without the object.
     """
@@ -409,7 +422,7 @@ def merge_states(
     if kind.fixed and not (same_keys and all(_identical(first, s) for s in known)):
         return _differing(entry, kind, first)
     if not same_keys:
-        raise shape_error(entry, known)
+        raise shape_error(entry, known, site)
     sites = [entry.site] * len(states)
     columns = {k: [ABSENT if s is None else s[k] for s in states] for k in keys}
     return {k: merger.unify(_location(k), column, sites) for k, column in columns.items()}
@@ -440,18 +453,26 @@ def _location(key: Any) -> str:
     return key if isinstance(key, str) and key.isidentifier() else "element"
 
 
-def shape_error(entry: Entry, states: list[dict[Any, Any]]) -> Exception:
-    """AT0110 for an object whose keys differ between paths."""
-    kind = type(entry.obj).__name__
-    sizes = sorted({len(s) for s in states})
+def shape_error(entry: Entry, states: list[dict[Any, Any]], site: Site) -> Exception:
+    """AT0110 for an object whose keys differ between paths of the construct at `site`."""
+    what = what_is(entry.obj)
+    keys = set().union(*states) - set(states[0]).intersection(*states)
+    hint = "give it its final length before the runtime branch or loop, and change elements inside"
+    if isinstance(entry.obj, dict):
+        what += f" has the key {min(map(repr, keys))} or not" if keys else " has another key order"
+        hint = "give it all its keys before the runtime branch or loop, and change values inside"
+    elif kind_of(entry.obj) is INSTANCE:
+        what += f" has the attribute `{min(map(str, keys))}` or not"
+        hint = "assign the attribute before the runtime branch or loop as well"
+    else:
+        sizes = sorted({len(s) for s in states})
+        what += f" has {' or '.join(map(str, sizes))} elements"
     return error(
         "AT0110",
-        f"a {kind} has {' or '.join(map(str, sizes))} elements, depending on a runtime value"
-        if len(sizes) > 1
-        else f"a {kind} has other keys, depending on a runtime value",
+        f"{what}, depending on a runtime value",
         entry.site,
-        hint="give it its final length and keys before the runtime branch or loop, and change "
-        "only its elements inside",
+        notes=[("the runtime condition or loop is here", site)],
+        hint=hint,
     )
 
 

@@ -91,7 +91,12 @@ def contains(vm: Machine, item: Any, container: Any) -> Any:
 
 def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
     if isinstance(r.step, Scalar):
-        raise error("AT0303", "`in` a range with a runtime step", vm.site(), hint="compare bounds")
+        raise error(
+            "AT0303",
+            "`in` a range with a runtime step is not supported",
+            vm.site(),
+            hint="compare with the bounds",
+        )
     low, high = (r.start, r.stop) if r.step > 0 else (r.stop, r.start)
     ops = ("<=", "<") if r.step > 0 else ("<", "<=")
     inside = _and(vm, binary(vm, ops[0], low, item), binary(vm, ops[1], item, high))
@@ -287,9 +292,9 @@ def round_(vm: Machine, value: Any, digits: Any = None) -> Any:
     if _runtime(value, digits):
         raise error(
             "AT0303",
-            "round() of a runtime value",
+            "round() of a runtime value is not supported",
             vm.site(),
-            hint="int(x + 0.5) for non-negative x; the vector cast has rounding modes",
+            hint="int(x + 0.5) rounds a non-negative x; the vector cast has rounding modes",
         )
     return round(value) if digits is None else round(value, digits)
 
@@ -591,7 +596,7 @@ def dir_(vm: Machine, *args: Any) -> Any:
 def eval_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
     raise error(
         "AT0303",
-        "eval() or exec() in a kernel",
+        "eval() and exec() are not supported in a kernel",
         vm.site(),
         hint="make the function by exec outside; kernels made by exec work",
     )
