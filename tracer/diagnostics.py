@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -215,7 +216,7 @@ _rows(
         (
             "AT0304",
             "not available on this chip",
-            "The operation has no row for this chip.",
+            "The chip, or what the operation does on it, is not in the tables.",
         ),
         (
             "AT0305",
@@ -320,6 +321,20 @@ def excerpt(span: Span) -> str | None:
     indent = len(text) - len(text.lstrip())
     carets = " " * (start - indent) + "^" * max(1, end - start)
     return f"    {text.strip()}\n    {carets}"
+
+
+def caller(package: str) -> Span:
+    """The place in CPython's own frames that called into a package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != package and not name.startswith(package + "."):
+            break
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, col, end_col = positions
+    return Span(code.co_filename, code.co_qualname, line or frame.f_lineno, col, end_line, end_col)
 
 
 @dataclass(frozen=True, slots=True)
