@@ -226,6 +226,11 @@ _rows(
             "no CANN found",
             "Compiling for the device needs the CANN toolchain.",
         ),
+        (
+            "AT0306",
+            "form of a call not supported yet",
+            "Ascend C has this form of the call; this version of asctrace does not.",
+        ),
     ],
 )
 _rows(
