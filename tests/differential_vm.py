@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.differential_draw import Writer
 
-PRELUDE = '''\
+PRELUDE = """\
 import functools
 
 LEFT = [0]
@@ -225,7 +225,7 @@ def counter(start):
 def fact(n):
     tick()
     return 1 if n <= 1 else n * fact(n - 1) % 1009
-'''
+"""
 
 DRIVER = """\
 
@@ -390,7 +390,8 @@ class VMWriter(Writer):
             self.line(f"del {name}[6:]")
         elif choice == 1 and scope.names("L"):
             op = self.one_of(("+", "-", "//", "%", "|"))
-            self.line(f"{self.one_of(scope.names('L'))}[{self.index(scope)}] {op}= {self.int(scope)}")
+            name = self.one_of(scope.names("L"))
+            self.line(f"{name}[{self.index(scope)}] {op}= {self.int(scope)}")
         elif choice == 2 and scope.names("D"):
             self.line(f"{self.one_of(scope.names('D'))}[{self.key(scope)}] += {self.int(scope)}")
         elif choice == 3 and scope.names("V"):
@@ -520,15 +521,16 @@ class VMWriter(Writer):
         elif choice == 2:
             source, vars[name] = self.expr("s", scope), "s"
         elif choice == 3:
-            other = self.name("e")
-            head, source = f"{name}, {other}", f"enumerate({self.expr('L', scope)}, {self.below(3)})"
+            other, start = self.name("e"), self.below(3)
+            head, source = f"{name}, {other}", f"enumerate({self.expr('L', scope)}, {start})"
             vars[other] = "i"
         elif choice == 4:
-            other = self.name("e")
-            head, source = f"{name}, {other}", f"zip({self.expr('T', scope)}, {self.expr('s', scope)})"
+            other, text = self.name("e"), self.expr("s", scope)
+            head, source = f"{name}, {other}", f"zip({self.expr('T', scope)}, {text})"
             vars[other] = "s"
         elif choice == 5:
-            source = f"gen({self.int(scope)} % 4, {self.one_of(('None', 'row' if 'row' in scope.vars else '[]'))})"
+            log = self.one_of(("None", "row" if "row" in scope.vars else "[]"))
+            source = f"gen({self.int(scope)} % 4, {log})"
         elif choice == 6:
             source = f"{self.one_of(('reversed', 'sorted'))}({self.expr('L', scope)})"
         elif choice == 7:
@@ -639,15 +641,15 @@ class VMWriter(Writer):
         name = self.name("g")
         kinds = "".join(self.kind() for _ in range(self.below(3)))
         result = self.kind()
-        names = [n for n in scope.vars if n.isidentifier() and n not in scope.fixed and n != "total"]
+        names = [n for n in scope.vars if n not in scope.fixed and n != "total"]
         shared = [n for n in names if self.chance(4)][:2]
         inner = scope.inner()
         inner.depth = max(scope.depth, 2)
         # Other names are read only if the function does not bind them.
         inner.fixed = scope.fixed | {n for n in names if n not in shared}
         inner.vars.pop("total", None)
-        inner.vars = {n: k for n, k in inner.vars.items()}
-        self.function(name, kinds, result, inner, f"nonlocal {', '.join(shared)}" if shared else "")
+        first = f"nonlocal {', '.join(shared)}" if shared else ""
+        self.function(name, kinds, result, inner, first)
         scope.functions[name] = (kinds, result)
 
     def local_class(self, scope: Scope) -> None:
@@ -766,11 +768,12 @@ class VMWriter(Writer):
         if kind in "LTV" and self.chance(2):
             return f"{text}[{self.index(scope)}]"
         if kind == "D":
-            return self.one_of((f"{text}['a']", f"{text}.get({self.key(scope)}, 0)", f"len({text})"))
+            key = self.key(scope)
+            return self.one_of((f"{text}['a']", f"{text}.get({key}, 0)", f"len({text})"))
         if kind == "V":
             return self.one_of(
                 (f"{text}.x", f"{text}.size", f"abs({text})", f"{text}()", f"len({text})",
-                 f"{text}(3, scale={self.below(3)})", f"sum({text})", f"Vec.double({self.below(3)})",
+                 f"{text}(3, scale={self.below(3)})", f"sum({text})", "Vec.double(3)",
                  f"{text}.double({self.below(4)})")
             )  # fmt: skip
         if kind == "f":
@@ -778,7 +781,9 @@ class VMWriter(Writer):
         if kind == "b":
             return self.one_of((f"int({text})", f"({text} + 0)"))
         if kind == "s":
-            return self.one_of((f"len({text})", f"ord({text}[0])", f"int({text})", f"{text}.find('a')"))
+            return self.one_of(
+                (f"len({text})", f"ord({text}[0])", f"int({text})", f"{text}.find('a')")
+            )
         return self.one_of(
             (f"len({text})", f"sum({text})", f"max({text})", f"min({text}, default=0)",
              f"{text}.index({self.below(4)})", f"max({text}, key=lambda k: -k, default=5)")
@@ -804,7 +809,8 @@ class VMWriter(Writer):
         if form == 4:
             return f"divmod({a}, {self.int(scope, depth)})[{self.below(2)}]"
         if form == 5:
-            return f"functools.reduce(lambda k, m: (k * 3 + m) % 1009, {self.expr('L', scope, depth)}, {a})"
+            row = self.expr("L", scope, depth)
+            return f"functools.reduce(lambda k, m: (k * 3 + m) % 1009, {row}, {a})"
         if form == 6:
             return f"counter({a})({self.int(scope, depth)})"
         scope.loose[name] = "i"
@@ -840,10 +846,11 @@ class VMWriter(Writer):
 
     def s_join(self, scope: Scope, depth: int) -> str:
         a, b = self.expr("s", scope, depth), self.expr("s", scope, depth)
+        row = self.expr("L", scope, depth)
         form = self.below(8)
         return (
             f"({a} + {b})[-8:]", f"{a}.upper()", f"({a} * ({self.int(scope, depth)} % 3))",
-            f"{a}.replace('a', {b})[-8:]", f"','.join(str(k) for k in {self.expr('L', scope, depth)})",
+            f"{a}.replace('a', {b})[-8:]", f"','.join(str(k) for k in {row})",
             f"{a}[{self.below(3)}:{self.one_of(('', '2', '-1'))}]", f"{a}[::-1]", f"{a}.strip()",
         )[form]  # fmt: skip
 
@@ -888,11 +895,12 @@ class VMWriter(Writer):
 
     def t_of(self, scope: Scope, depth: int) -> str:
         items = [self.int(scope, depth) for _ in range(1 + self.below(3))]
+        more = self.one_of(("c=1", "d=2", "*(1, 2)", "**{}", "a=3"))
         form = self.below(5)
         return (
             f"({', '.join(items)},)", f"tuple({self.expr('L', scope, depth)})",
             f"({self.expr('T', scope, depth)} + ({items[0]},))[:5]",
-            f"spread({', '.join(items)}, {self.one_of(('c=1', 'd=2', '*(1, 2)', '**{}', 'a=3'))})[:2]",
+            f"spread({', '.join(items)}, {more})[:2]",
             f"divmod({items[0]}, {self.int(scope, depth)})",
         )[form]  # fmt: skip
 
