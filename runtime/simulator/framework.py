@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...tracer.diagnostics import KernelError, error
+from ...tracer.language.enums import PipeID
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
 from ...tracer.trace import Op, Value, describe
+from .clocks import EVENT_PIPES
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
 
@@ -15,9 +17,15 @@ if TYPE_CHECKING:
     from .core import Core, Queue
 
 
-@simulates(rows.TPIPE, sync.PIPE_BARRIER)
+@simulates(rows.TPIPE)
 def _nothing(op: Op, core: Core) -> Executor:
     return nothing
+
+
+@simulates(sync.PIPE_BARRIER)
+def _barrier(op: Op, core: Core) -> Executor:
+    """One pipe is in order by itself; only a barrier of all pipes orders anything."""
+    return core.engine.barrier if op.args[0] is PipeID.PIPE_ALL else nothing
 
 
 @simulates(rows.TQUE)
@@ -46,12 +54,20 @@ def _init_buffer(op: Op, core: Core) -> Executor:
 
 @simulates(rows.ALLOC_TENSOR)
 def _alloc(op: Op, core: Core) -> Executor:
+    acquire = core.engine.acquire if core.engine.tracked else None
+    memory = core.memory_of(op.args[0])
+
     def run(queue: Queue) -> LocalView:
         free = queue.free
         if not free:
             raise _no_buffer(op, queue)
         address = free.popleft()
-        hold = queue.holds[address] = [HELD, queue, address, op]
+        if acquire is not None:
+            before = queue.holds.get(address)
+            if before is not None and before[4] is not None:
+                acquire(queue.producer, before[4])
+        memory.forget(address, address + queue.nbytes)
+        hold = queue.holds[address] = [HELD, queue, address, op, None]
         return (address, queue.nbytes, hold)
 
     return run
@@ -79,6 +95,7 @@ def _no_buffer(op: Op, queue: Queue) -> KernelError:
 @simulates(rows.ENQUE)
 def _enque(op: Op, core: Core) -> Executor:
     depth = op.args[0].type.depth
+    release = core.engine.release if core.engine.tracked else None
 
     def run(queue: Queue, tensor: LocalView) -> None:
         hold = tensor[2]
@@ -89,6 +106,8 @@ def _enque(op: Op, core: Core) -> Executor:
             raise _full(op, queue)
         hold[0] = QUEUED
         hold[3] = op
+        if release is not None:
+            hold[4] = release(queue.producer)
         waiting.append(hold)
 
     return run
@@ -107,6 +126,8 @@ def _full(op: Op, queue: Queue) -> KernelError:
 
 @simulates(rows.DEQUE)
 def _deque(op: Op, core: Core) -> Executor:
+    acquire = core.engine.acquire if core.engine.tracked else None
+
     def run(queue: Queue) -> LocalView:
         waiting = queue.waiting
         if not waiting:
@@ -119,6 +140,8 @@ def _deque(op: Op, core: Core) -> Executor:
         hold = waiting.popleft()
         hold[0] = HELD
         hold[3] = op
+        if acquire is not None:
+            acquire(queue.consumer, hold[4])
         return (hold[2], queue.nbytes, hold)
 
     return run
@@ -126,12 +149,16 @@ def _deque(op: Op, core: Core) -> Executor:
 
 @simulates(rows.FREE_TENSOR)
 def _free(op: Op, core: Core) -> Executor:
+    release = core.engine.release if core.engine.tracked else None
+
     def run(queue: Queue, tensor: LocalView) -> None:
         hold = tensor[2]
         if not hold[0] or hold[1] is not queue:
             raise _not_owned(op, queue, hold)
         hold[0] = FREED
         hold[3] = op
+        if release is not None:
+            hold[4] = release(queue.consumer)
         queue.free.append(hold[2])
 
     return run
@@ -162,8 +189,9 @@ def _not_owned(op: Op, queue: Queue, hold: Hold) -> KernelError:
 
 @simulates(sync.SET_FLAG)
 def _set_flag(op: Op, core: Core) -> Executor:
-    flags = core.flags
+    flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
+    pipe = EVENT_PIPES[event][0]
 
     def run(event_id: int = constant) -> None:
         key = (event, event_id)
@@ -178,25 +206,34 @@ def _set_flag(op: Op, core: Core) -> Executor:
                 hint="an event is a single bit: wait for it before it is set again",
             )
         flags[key] = op
+        tokens[key] = engine.release(pipe)
 
     return run
 
 
 @simulates(sync.WAIT_FLAG)
 def _wait_flag(op: Op, core: Core) -> Executor:
-    flags = core.flags
+    flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
+    pipe = EVENT_PIPES[event][1]
 
     def run(event_id: int = constant) -> None:
-        if flags.pop((event, event_id), None) is None:
+        key = (event, event_id)
+        if flags.pop(key, None) is None:
             if not 0 <= event_id < core.chip.event_ids:
                 raise _no_event(op, core, event_id)
             raise error(
                 "AT0204",
                 f"wait_flag({event.name}, {event_id}) waits for ever: nothing sets the event",
                 op.site,
+                notes=[
+                    (f"set here: {other.name}, {number}", where.site)
+                    for (other, number), where in flags.items()
+                    if other is event or number == event_id
+                ],
                 hint="set_flag with the same event and id comes first",
             )
+        engine.acquire(pipe, tokens.pop(key))
 
     return run
 
