@@ -70,6 +70,9 @@ class Core:
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
+        #: The latest wait for each event: the operation, and its epoch.
+        self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
 
     def per_block(self) -> Any:
@@ -84,8 +87,9 @@ class Core:
 
     def begin_run(self) -> None:
         """Forget everything of the launch before."""
+        self._noted.clear()
         self.cache.begin_run()
-        self.engine.begin_run(self.cache)
+        self.engine.begin_run(self)
 
     def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
@@ -100,6 +104,7 @@ class Core:
         self.queues.clear()
         self.flags.clear()
         self.tokens.clear()
+        self.waits.clear()
         self.cache.lines.clear()
         self.engine.begin_block(block)
 
@@ -125,8 +130,19 @@ class Core:
         return found
 
     def findings(self) -> list[Finding]:
-        """What was found across the blocks of the launch: races, lines of several blocks."""
-        return self.engine.findings() + self.cache.findings()
+        """What was found across the blocks of the launch: races, lines of several blocks, events.
+
+        Doubts about events are left out when there are races, which explain them.
+        """
+        races = self.engine.findings()
+        noted = list(self._noted.values())
+        if races:
+            noted = [f for f in noted if f.severity == "error"]
+        return races + self.cache.findings() + noted
+
+    def note(self, pair: tuple[Op, Op], found: Finding) -> None:
+        """Keep a finding about two operations, once a launch; the run goes on."""
+        self._noted.setdefault(pair, found)
 
     def place(self, op: Op, queue: Queue, num: int, length: int) -> None:
         """Give a queue its buffers, after those placed before; AT0104 when they do not fit."""

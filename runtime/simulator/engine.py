@@ -19,6 +19,7 @@ from .shadow import Shadow
 
 if TYPE_CHECKING:
     from .cache import DataCache
+    from .core import Core
 
 
 class Engine(Protocol):
@@ -50,7 +51,15 @@ class Engine(Protocol):
         """Everything issued so far is over before anything issued later begins."""
         ...
 
-    def begin_run(self, cache: DataCache) -> None:
+    def epoch(self, pipe: int) -> int:
+        """A mark for `over`: what `pipe` does now."""
+        ...
+
+    def over(self, pipe: int, other: int, epoch: int) -> bool:
+        """Whether what `other` did at a mark is over before `pipe` does what comes next."""
+        ...
+
+    def begin_run(self, core: Core) -> None:
         """A launch starts."""
         ...
 
@@ -89,7 +98,15 @@ class ProgramOrder:
     def barrier(self) -> None:
         """Nothing to wait for."""
 
-    def begin_run(self, cache: DataCache) -> None:
+    def epoch(self, pipe: int) -> int:
+        """No clocks here."""
+        return 0
+
+    def over(self, pipe: int, other: int, epoch: int) -> bool:
+        """Everything is over at once."""
+        return True
+
+    def begin_run(self, core: Core) -> None:
         """Nothing to prepare."""
 
     def begin_block(self, block: int) -> None:
@@ -162,9 +179,9 @@ class Pipes:
                     shadow.read(start, stop, stamp, clock)
             cache = self._cache
             if cache is not None and cache.lines and pipe != SCALAR:
-                races.report_cached(op, accesses, cache)
+                races.report_cached(op, accesses)
             if conflicts:
-                races.report(accesses, cache)
+                races.report(accesses)
             return work() if at_once else perform(work)
 
         return call
@@ -185,11 +202,19 @@ class Pipes:
         """Merge all clocks."""
         self.clocks.barrier()
 
-    def begin_run(self, cache: DataCache) -> None:
+    def epoch(self, pipe: int) -> int:
+        """The pipe's own clock."""
+        return self.clocks.known[pipe][pipe]
+
+    def over(self, pipe: int, other: int, epoch: int) -> bool:
+        """Whether the clock of `pipe` says so."""
+        return self.clocks.known[pipe][other] >= epoch
+
+    def begin_run(self, core: Core) -> None:
         """Forget the accesses and findings of the launch before."""
-        self._cache = cache
+        self._cache = core.cache
         if self.races is not None:
-            self.races.clear()
+            self.races.clear(core)
         for shadow in self._shadows.values():
             shadow.clear()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...tracer.diagnostics import KernelError, error
-from ...tracer.language.enums import PipeID
+from ...tracer.diagnostics import Finding, KernelError, error, finding
+from ...tracer.language.enums import HardEvent, PipeID
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
 from ...tracer.trace import Op, Value, describe
-from .clocks import EVENT_PIPES
+from .clocks import EVENT_PIPES, PIPES, SCALAR
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
 
@@ -192,20 +192,17 @@ def _set_flag(op: Op, core: Core) -> Executor:
     flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
     pipe = EVENT_PIPES[event][0]
+    waits = core.waits if engine.tracked else None
 
     def run(event_id: int = constant) -> None:
         key = (event, event_id)
         if not 0 <= event_id < core.chip.event_ids:
             raise _no_event(op, core, event_id)
         if key in flags:
-            raise error(
-                "AT0204",
-                f"set_flag({event.name}, {event_id}) is set already",
-                op.site,
-                notes=[("set here, not waited for since", flags[key].site)],
-                hint="an event is a single bit: wait for it before it is set again",
-            )
+            core.note((op, flags[key]), _set_twice(op, flags[key], key))
         flags[key] = op
+        if waits is not None and key in waits:
+            _check_overrun(op, core, pipe, key)
         tokens[key] = engine.release(pipe)
 
     return run
@@ -216,6 +213,7 @@ def _wait_flag(op: Op, core: Core) -> Executor:
     flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
     pipe = EVENT_PIPES[event][1]
+    waits = core.waits if engine.tracked else None
 
     def run(event_id: int = constant) -> None:
         key = (event, event_id)
@@ -234,8 +232,43 @@ def _wait_flag(op: Op, core: Core) -> Executor:
                 hint="set_flag with the same event and id comes first",
             )
         engine.acquire(pipe, tokens.pop(key))
+        if waits is not None:
+            waits[key] = (op, engine.epoch(pipe))
 
     return run
+
+
+def _set_twice(op: Op, before: Op, key: tuple[HardEvent, int]) -> Finding:
+    """The error of a set without a wait in between. The run goes on: it may be a missing wait."""
+    return finding(
+        "AT0204",
+        f"set_flag({key[0].name}, {key[1]}) is set already",
+        op.site,
+        notes=[("set here, not waited for since", before.site)],
+        hint="an event is a single bit: wait for it before it is set again",
+    )
+
+
+def _check_overrun(op: Op, core: Core, pipe: int, key: tuple[HardEvent, int]) -> None:
+    """Warn when nothing orders a set after the wait for the set before."""
+    event, event_id = key
+    wait, epoch = core.waits[key]
+    waiter = EVENT_PIPES[event][1]
+    if waiter in (SCALAR, pipe) or core.engine.over(pipe, waiter, epoch):
+        return
+    core.note(
+        (op, wait),
+        finding(
+            "AT0204",
+            f"set_flag({event.name}, {event_id}) can come while the event is still set: nothing "
+            f"orders it after the wait before",
+            op.site,
+            notes=[("the wait that may be late", wait.site)],
+            severity="warning",
+            hint=f"an event back, from {PIPES[waiter]} to {PIPES[pipe]}, before the next set; or "
+            "alternate between more event ids",
+        ),
+    )
 
 
 def _no_event(op: Op, core: Core, event_id: int) -> KernelError:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...tracer.trace import Op
 from .clocks import PIPES, SCALAR
 from .engine import Pipes
 from .registry import Work
+
+if TYPE_CHECKING:
+    from .core import Core
 
 WORK: Final = 0
 SET: Final = 1
@@ -91,9 +94,9 @@ class QueuedPipes(Pipes):
         self.clocks.barrier()
         self._drain()
 
-    def begin_run(self, cache: Any) -> None:
+    def begin_run(self, core: Core) -> None:
         """The choices of the random schedule depend on the seed alone."""
-        super().begin_run(cache)
+        super().begin_run(core)
         self._random.seed(self._seed)
 
     def begin_block(self, block: int) -> None:

@@ -65,9 +65,8 @@ class Written:
                 self._spell_out(number)
         first, last = start >> SHIFT, (stop + BLOCK - 1) >> SHIFT
         self.holes[first:last] = self._ones[: last - first]
-        low, high = max(start, self._low), min(stop, self._high)
-        if low < high:
-            self._bytes_at[low:high] = 0
+        if self._low < stop and start < self._high:
+            self._bytes_at[max(start, self._low) : min(stop, self._high)] = 0
 
     def _spell_out(self, number: int) -> None:
         """Say byte by byte what is written of a block."""
