@@ -82,7 +82,7 @@ class Clocks:
                 clock[:] = map(max, clock, token)
         else:
             clock = self.known[pipe]
-            clock[:] = map(max, clock, token)
+            clock[:] = [a if a > b else b for a, b in zip(clock, token, strict=True)]
 
     def barrier(self) -> None:
         """Everything issued so far is over for everything issued later."""

@@ -135,6 +135,11 @@ def _deque(op: Op, core: Core) -> Executor:
                 "AT0202",
                 f"deque waits for ever: nothing is enqueued to {describe(queue.value)}",
                 op.site,
+                notes=[
+                    ("allocated here, not enqueued since", hold[3].site)
+                    for hold in queue.holds.values()
+                    if hold[0]
+                ],
                 hint="the producer calls enque before the consumer calls deque",
             )
         hold = waiting.popleft()
