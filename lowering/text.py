@@ -11,7 +11,6 @@ from typing import Any
 
 from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
-from . import debug as _hooks  # noqa: F401 (registers texts of rows)
 from .comments import Commenter, TextOptions
 from .helpers import helper_text
 from .names import kernel_name

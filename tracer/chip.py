@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
 from .diagnostics import error
+
+#: Data moves, and vectors are addressed, in blocks of this many bytes; one repeat is eight blocks.
+BLOCK_BYTES: Final = 32
+REPEAT_BYTES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)

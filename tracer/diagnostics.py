@@ -9,6 +9,7 @@ written. Imports nothing from the project.
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,8 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
+
+_OWN = os.path.join(os.path.dirname(__file__), "")
 
 
 class Kind(Enum):
@@ -141,6 +144,15 @@ _rows(
             "AT0116",
             "wrong position",
             "The operation reads and writes only tensors in certain memories.",
+        ),
+        (
+            "AT0117",
+            "operands overlap in part",
+            (
+                "An element-wise operation may work in place, on the very same elements; where a "
+                "source and the destination share only a part, later elements read what earlier "
+                "ones wrote, or not, as the pipe happens to run."
+            ),
         ),
         (
             "AT0201",
@@ -276,26 +288,51 @@ class Span:
 
 
 def span_of(site: Site) -> Span | None:
-    """The source span of a site, or None for a site that has no line."""
+    """The source span of a site, or None for a site that has no line.
+
+    A site in the tracer's own Python (`sorted` and others that call back) counts as its caller's.
+    """
+    site = _users(site)
     if site is None:
         return None
     code, pc, _ = site
     line, end_line, col, end_col = code.instrs[pc].span
-    name = code.code.co_qualname.rsplit(".<locals>.", 1)[-1]
-    return Span(
-        code.code.co_filename, name, line or code.code.co_firstlineno, col, end_line, end_col
-    )
+    function = code.code
+    name = function.co_qualname.rsplit(".<locals>.", 1)[-1]
+    if line is None or (col is None and line == function.co_firstlineno):
+        line = def_line(function)
+    return Span(function.co_filename, name, line, col, end_line, end_col)
 
 
 def stack_of(site: Site) -> tuple[Span, ...]:
     """The user's call stack of a site, innermost first, the site itself included."""
     spans: list[Span] = []
+    site = _users(site)
     while site is not None:
         span = span_of(site)
-        if span is not None:
-            spans.append(span)
-        site = site[2]
+        assert span is not None
+        spans.append(span)
+        site = _users(site[2])
     return tuple(spans)
+
+
+def _users(site: Site) -> Site:
+    """The innermost site in the user's code."""
+    while site is not None and site[0].code.co_filename.startswith(_OWN):
+        site = site[2]
+    return site
+
+
+def def_line(code: Any) -> int:
+    """The line of `def`: a code object starts at its first decorator."""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)
+    if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
+        return first
+    for number, text in enumerate(lines[first:], first + 1):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return number
+    return first
 
 
 def excerpt(span: Span) -> str | None:

@@ -7,11 +7,10 @@ from operator import setitem
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...tracer.diagnostics import KernelError, error
-from ...tracer.ops import data_copy as rows
-from ...tracer.ops import tensor
+from ...tracer.ops import rules, tensor
+from ...tracer.ops.data_copy import DATA_COPY
 from ...tracer.trace import Op, Value, describe
 from .memory import (
-    BLOCK_BYTES,
     HELD,
     GlobalMemory,
     GlobalView,
@@ -31,19 +30,17 @@ Staged: TypeAlias = "tuple[Work, tuple[Access, ...]]"
 WHOLE: Final = slice(None)
 
 
-@simulates(rows.DATA_COPY)
+@simulates(DATA_COPY)
 def _data_copy(op: Op, core: Core) -> Executor:
     return specialise(op, 2, lambda args: _copy(op, core, args[0]))
 
 
 def _copy(op: Op, core: Core, count: int) -> Executor:
     """The executor for a known count."""
-    if count < 0:
-        raise error("AT0108", f"{op.spec.name} of {count} elements", op.site, hint="from 0 up")
-    nbytes = count * op.args[0].type.dtype.sizeof()
-    if nbytes % BLOCK_BYTES:
-        raise _ragged(op, nbytes)
-    return _COPY[op.form.name](op, core, nbytes) if count else nothing
+    dtype = op.args[0].type.dtype
+    if fault := rules.bad_copy(op.spec, count, dtype, op.site):
+        raise fault
+    return _COPY[op.form.name](op, core, count * dtype.sizeof()) if count else nothing
 
 
 def _gm_to_local(op: Op, core: Core, nbytes: int) -> Executor:
@@ -144,18 +141,6 @@ def _check_local(op: Op, which: int, tensor: LocalView, nbytes: int) -> None:
         raise fault
 
 
-def _ragged(op: Op, nbytes: int) -> KernelError:
-    dtype = op.args[0].type.dtype
-    size = dtype.sizeof()
-    return error(
-        "AT0103",
-        f"{op.spec.name} of {nbytes // size} elements of {dtype} is {nbytes} bytes, "
-        f"not a multiple of {BLOCK_BYTES}",
-        op.site,
-        hint=f"copy a multiple of {BLOCK_BYTES // size} elements",
-    )
-
-
 def _need_written(op: Op, which: int, memory: Memory, start: int, stop: int) -> None:
     missing = memory.first_unwritten(start, stop)
     if missing is not None:
@@ -215,7 +200,9 @@ def _element_fault(op: Op, view: LocalView, index: int) -> KernelError:
 def _local_get(op: Op, core: Core) -> Executor:
     memory = core.memory_of(op.args[0])
     dtype = op.args[0].type.dtype
-    data, size, fixed = memory.bytes, dtype.sizeof(), _index(op)
+    data = memory.bytes
+    size: int = dtype.sizeof()
+    fixed = _index(op)
     load, _ = accessors(dtype)
 
     def check(view: LocalView, index: int) -> int:
@@ -241,7 +228,8 @@ def _local_get(op: Op, core: Core) -> Executor:
 def _local_set(op: Op, core: Core) -> Executor:
     memory = core.memory_of(op.args[0])
     dtype = op.args[0].type.dtype
-    data, size = memory.bytes, dtype.sizeof()
+    data = memory.bytes
+    size: int = dtype.sizeof()
     _, store = accessors(dtype)
     arrange = _set_arguments(op)
 
@@ -283,7 +271,8 @@ def _set_arguments(op: Op) -> Any:
 @simulates(tensor.GLOBAL_GET_VALUE)
 def _global_get(op: Op, core: Core) -> Executor:
     dtype = op.args[0].type.dtype
-    size, fixed = dtype.sizeof(), _index(op)
+    size: int = dtype.sizeof()
+    fixed = _index(op)
     load, _ = accessors(dtype)
     cache = core.cache
 
@@ -312,7 +301,7 @@ def _global_get(op: Op, core: Core) -> Executor:
 @simulates(tensor.GLOBAL_SET_VALUE)
 def _global_set(op: Op, core: Core) -> Executor:
     dtype = op.args[0].type.dtype
-    size = dtype.sizeof()
+    size: int = dtype.sizeof()
     _, store = accessors(dtype)
     arrange = _set_arguments(op)
     cache = core.cache

@@ -150,7 +150,7 @@ def _verb(writes: bool) -> str:
 
 def _who(stamp: Stamp) -> str:
     """An operation with its pipe and which time it was; the first one counts as 0."""
-    return f"{stamp.op.spec.name} on {PIPES[stamp.pipe]} (iteration {stamp.count})"
+    return f"{stamp.op.spec.name} on {PIPES[stamp.pipe]} (iteration {stamp.times})"
 
 
 def _between_pipes(conflict: Conflict, which: int, unwaited: Unwaited | None) -> Finding:
@@ -197,7 +197,7 @@ def _remedy(first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None) 
 def _again(first: Stamp, second: Stamp) -> bool:
     """Whether the second access comes later in the run but not later in the text."""
     one, other = span_of(first.op.site), span_of(second.op.site)
-    return first.count != second.count and bool(one and other and other.line <= one.line)
+    return first.times != second.times and bool(one and other and other.line <= one.line)
 
 
 def _between_blocks(conflict: Conflict, which: int) -> Finding:

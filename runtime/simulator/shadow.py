@@ -18,7 +18,7 @@ from .clocks import Clock
 class Stamp(NamedTuple):
     """An operation that has been issued.
 
-    `epoch` is of its pipe, `count` how often the operation was issued in the block before,
+    `epoch` is of its pipe, `times` how often the operation was issued in the block before,
     `atomic` says that its writes are atomic additions.
     """
 
@@ -26,7 +26,7 @@ class Stamp(NamedTuple):
     epoch: int
     block: int
     op: Op
-    count: int
+    times: int
     atomic: bool
 
 

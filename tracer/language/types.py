@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..chip import BLOCK_BYTES
 from ..diagnostics import Site
 from ..trace import Value
 from .dtypes import DataType
@@ -112,4 +113,4 @@ class BufferInfo:
         """Bytes a buffer takes, rounded up to 32, or None if known only on the device."""
         if isinstance(self.length, Value):
             return None
-        return (int(self.length) + 31) // 32 * 32
+        return (int(self.length) + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES

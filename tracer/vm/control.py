@@ -31,10 +31,12 @@ class Snapshot:
     __slots__ = (
         "births",
         "block",
+        "controls",
         "depth",
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -52,6 +54,8 @@ class Snapshot:
         self.block = vm.block
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
+        self.controls = len(vm.controls)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
@@ -64,6 +68,8 @@ class Snapshot:
         frame.set_at = dict(self.set_at)
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
+        del vm.controls[self.controls :]
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -77,24 +83,27 @@ def run_region(
     pc: int,
     stops: frozenset[int],
     jumps: frozenset[int],
+    before: Snapshot,
     trap: bool = True,
 ) -> list[Path]:
-    """Run from `pc` into `block` until a stop; the paths that leave, state included.
+    """Run from `pc` into `block` until a stop; the paths that leave, with what changed.
 
+    The outermost region keeps the changes since `before`, inner ones belong to it.
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
     saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
     controls = len(vm.controls)
     if not controls:
-        vm.base = vm.heap.floor
-    vm.controls.append(frame.site())
+        vm.base = before.heap
+    control = frame.site()
+    vm.controls.append(control)
     vm.journaling = True
     frame.depth += 1
     frame.pending = []
     vm.block, frame.stops, frame.jumps, frame.pc = block, stops, jumps, pc
     try:
-        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap))
+        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap), control)
     finally:
         vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
         frame.depth -= 1
@@ -139,10 +148,10 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
 def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     """Trace both arms of `if cond: goto a else: goto b`; returns how the run goes on."""
     flow = frame.program.flow
-    _restart_loops(frame, flow, a, b)
     stops = frame.stops
     site = frame.site()
     cond, a, b = fold(vm, frame, cond, a, b)
+    _restart_loops(frame, flow, a, b)
     joins = flow.joins(frame.pc, (a, b), stops)
     before = Snapshot(vm, frame)
     then, orelse = Block(vm.block), Block(vm.block)
@@ -151,7 +160,7 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     if _rank(frame, flow, b, inside) < _rank(frame, flow, a, inside):
         arms.reverse()
     (first_pc, first_block), (second_pc, second_block) = arms
-    first = run_region(vm, frame, first_block, first_pc, inside, frame.jumps)
+    first = run_region(vm, frame, first_block, first_pc, inside, frame.jumps, before)
     before.restore(vm, frame)
     node = If(cond, then, orelse, site)
     if all(p.dest in frame.jumps and p.dest not in joins for p in first):
@@ -159,7 +168,7 @@ def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
         frame.pending += first
         vm.controls.append(site)
         return second_pc
-    second = run_region(vm, frame, second_block, second_pc, inside, frame.jumps)
+    second = run_region(vm, frame, second_block, second_pc, inside, frame.jumps, before)
     before.restore(vm, frame)
     vm.block.nodes.append(node)
     return resolve(vm, frame, first + second, joins, before.mark())
@@ -231,7 +240,7 @@ def run_first(
     before = Snapshot(vm, frame)
     adopt(vm, frame, state)
     stops = frame.stops | (own - {state.dest})
-    ran = run_region(vm, frame, state.block, state.dest, stops, frame.jumps)
+    ran = run_region(vm, frame, state.block, state.dest, stops, frame.jumps, before)
     before.restore(vm, frame)
     return resolve(vm, frame, ran + states[1:], own, chain)
 
@@ -289,11 +298,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
         for target, other, when_true in ((a, b, True), (b, a, False)):
             found = _second_condition(vm, frame, target, other)
             if found is not None:
-                second, goes_on, same_when = found
+                second, goes_on, shared, same_when = found
                 if same_when == when_true:
                     second = logical_not(second)
                 cond = emit(arith.LAND if when_true else arith.LOR, (cond, second), bool_)
-                a, b = (goes_on, other) if when_true else (other, goes_on)
+                a, b = (goes_on, shared) if when_true else (shared, goes_on)
                 break
         else:
             return cond, a, b
@@ -301,10 +310,11 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
 
 def _second_condition(
     vm: Machine, frame: Frame, target: int, other: int
-) -> tuple[Scalar, int, bool] | None:
-    """A pure condition computed at `target` with one outcome at `other`.
+) -> tuple[Scalar, int, int, bool] | None:
+    """A pure condition computed at `target` with one outcome that lands where `other` does.
 
-    Returns it, where its other outcome goes, and which truth value leads to `other`.
+    Returns it, where its outcomes go (the shared one second), and which truth value is the shared
+    one's. The state is then the one behind the second condition.
     """
     if target in frame.stops:
         return None
@@ -324,7 +334,7 @@ def _second_condition(
     if same is None:
         return None
     second = _evaluate(vm, frame, target + 1, end)
-    return None if second is None else (second, outcomes[not same], same)
+    return None if second is None else (second, outcomes[not same], outcomes[same], same)
 
 
 def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
@@ -337,8 +347,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
     try:
         for frame.pc in range(start, end):
             handler, arg = frame.ops[frame.pc]
-            if handler(vm, frame, arg) is not None:
-                return None
+            handler(vm, frame, arg)
         value = frame.stack.pop()
         second: Scalar | None = truth(value) if isinstance(value, Scalar) else None
         nodes = vm.block.nodes
@@ -370,8 +379,8 @@ _PURE = {
 }  # fmt: skip
 
 
-def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
-    """The paths a run ended with, the pending ones included."""
+def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> list[Path]:
+    """The paths a run ended with, the pending ones included; `control` is what it stood under."""
     if type(result) is list:
         return frame.pending + result
     if result is YIELD:
@@ -379,8 +388,9 @@ def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
             "AT0303",
             "`yield` under a runtime condition or in a runtime loop",
             frame.site(),
+            notes=[("the condition or loop is here", control)],
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]

@@ -121,6 +121,14 @@ class Guards:
                 ):
                     self.outer.setdefault(id(item), item)
 
+    def name_of(self, obj: Any) -> str | None:
+        """The global or attribute that an outer object was read from, if it was."""
+        for rows in (self.items, self.attributes):
+            for _, name, value in rows.values():
+                if value is obj:
+                    return name
+        return None
+
     def checker(self) -> Callable[[], bool]:
         """A function that says whether everything read is still the same."""
         items = tuple(self.items.values())

@@ -10,25 +10,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import KernelError, error
+from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
 from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
-from .heap import Entry, kind_of
-from .merge import adopt, merged, same_constant, shape_error, variable, variable_type
+from .heap import Entry, kind_of, what_is
+from .merge import (
+    adopt,
+    merged,
+    same_constant,
+    shape_error,
+    spelled,
+    variable,
+    variable_type,
+)
 from .ranges import RangeState
 
 if TYPE_CHECKING:
     from .machine import Machine
 
-_VARIES: Any = object()
+#: A location that is the same in every iteration, so far.
+_SAME: Any = object()
 
 
 class _Assumptions:
-    """What the passes over one loop have learned: location -> type, or None for poison."""
+    """What the passes over one loop have learned: location -> type, or None for poison.
+
+    The type of a tuple is the tuple of its elements' types, with `_SAME` for those that stay.
+    """
 
     def __init__(self) -> None:
         self.slots: dict[int, Any] = {}
@@ -56,6 +68,8 @@ class LoopTracer:
         self.vars: dict[Any, Value] = {}
         #: Variables that the body may make negative.
         self.negative: set[Any] = set()
+        #: Location -> its value before the loop and where it got that, the same after an iteration.
+        self.changes: dict[Any, tuple[Any, Site, Any, Site]] = {}
         self.entry_heap: dict[int, dict[Any, Any]] = {}
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
@@ -89,7 +103,7 @@ class LoopTracer:
         self.vars = {}
         for slot, type_ in self.assumed.slots.items():
             name = frame.code.slot_names[slot]
-            frame.slots[slot] = self._start(slot, name, type_, frame.slots[slot])
+            frame.slots[slot] = self._start(("slot", slot), name, type_, frame.slots[slot])
         for (key, location), type_ in self.assumed.heap.items():
             entry = self.assumed.entries[key]
             vm.heap.touch(entry.obj, entry.site)
@@ -97,22 +111,26 @@ class LoopTracer:
             state = kind.read(entry.obj)
             self.entry_heap.setdefault(key, dict(state))
             name = location if isinstance(location, str) else "element"
-            state[location] = self._start((key, location), name, type_, state[location])
+            state[location] = self._start(("heap", key, location), name, type_, state[location])
             kind.write(entry.obj, state)
         start = self.loop.header + 1
         if self.counted is not None:
             self._count(self.node, self.counted)
             start += 1
         self.header_slots = list(frame.slots)
-        self.header_heap = vm.heap.capture(self.entry.heap)
+        # Like every path's: all changes since the outermost runtime control began.
+        self.header_heap = vm.heap.capture(vm.base if vm.controls else self.entry.heap)
         head = vm.heap.mark()
         stops = frame.stops | {self.loop.header} | self.own
         if self.counted is not None:
             frame.stack.append(self.node.index)
         # `break`, with a dispatch behind the loop, reaches whatever lies outside the body.
         jumps = stops | {RETURNS}
-        paths = run_region(vm, frame, body, start, stops, jumps, not self.trial)
+        paths = run_region(vm, frame, body, start, stops, jumps, self.entry, not self.trial)
         vm.heap.rollback(head)
+        for path in paths:
+            # A path that changed nothing in the body still leaves with the loop's variables.
+            path.heap = self.header_heap | path.heap
         return paths
 
     def _start(self, location: Any, name: str, type_: Any, value: Any) -> Any:
@@ -120,10 +138,14 @@ class LoopTracer:
         if type_ is None:
             if self.trial:
                 raise NeedsUnroll(f"`{name}` differs from iteration to iteration", self.site)
-            notes = (("the loop is here", self.site),)
-            return Poison(name, "has no single type over the iterations of a loop", notes)
-        if type_ is _VARIES:
+            return self._poison(location, name)
+        if type_ is _SAME:
             return value
+        if isinstance(type_, tuple):
+            parts = enumerate(zip(type_, value, strict=True))
+            return tuple(
+                self._start(("part", location, k), f"{name}_{k}", t, v) for k, (t, v) in parts
+            )
         var = variable(type_, self.vm.block, name)
         self.vars[location] = var
         if value is UNBOUND:
@@ -135,6 +157,26 @@ class LoopTracer:
             var._nonneg = Sign([init])
         self.vm.block.nodes.append(Declare(var, init, self.site))
         return var
+
+    def _poison(self, location: Any, name: str) -> Poison:
+        """What a name is that no variable of one type can be."""
+        parts: list[int] = []
+        while location[0] == "part":
+            parts.insert(0, location[2])
+            location = location[1]
+        before, made, after, changed = self.changes[location]
+        for k in parts:
+            before, after = before[k], after[k]
+        if isinstance(after, Poison):
+            return Poison(name, after.reason, after.notes)
+        if before is UNBOUND:
+            reason = "has no value before the loop, which may run zero times"
+            notes = [("the loop is here", self.site)]
+        else:
+            reason = f"is {spelled(before)} before a loop and {spelled(after)} after an iteration"
+            notes = [(f"`{name}` is {spelled(before)} here", made)]
+        notes.append((f"`{name}` is {spelled(after)} here", changed))
+        return Poison(name, reason, tuple(notes))
 
     def _count(self, node: Loop, counted: RangeState) -> None:
         vm = self.vm
@@ -158,7 +200,7 @@ class LoopTracer:
             head = self.header_slots[slot]
             for path in back:
                 value = path.slots[slot]
-                if value is not head and not self._slot_fits(slot, head, value):
+                if value is not head and not self._slot_fits(path, slot, head):
                     ok = False
         for path in back:
             for key, (entry, state) in path.heap.items():
@@ -180,32 +222,39 @@ class LoopTracer:
                         break
         return ok
 
-    def _at_end(self, path: Path, location: Any, var: Value) -> Any:
+    def _at_end(self, path: Path, location: Any, var: Value | None) -> Any:
         """The value of a variable's location at the end of an iteration."""
-        if isinstance(location, int):
-            return path.slots[location]
-        key, inner = location
-        return path.heap[key][1][inner] if key in path.heap else var
+        if location[0] == "slot":
+            return path.slots[location[1]]
+        if location[0] == "heap":
+            _, key, inner = location
+            return path.heap[key][1][inner] if key in path.heap else var
+        whole = self._at_end(path, location[1], None)
+        return var if whole is None else whole[location[2]]
 
-    def _slot_fits(self, slot: int, head: Any, value: Any) -> bool:
-        entry = self.entry.slots[slot]
-        if slot in self.assumed.slots:
-            type_ = self.assumed.slots[slot]
-            if type_ is None:
-                return True
-            new = self._weaken(type_, entry, value, slot in self.vars)
-        elif same_constant(head, value):
-            return True
-        else:
-            new = self._weaken(_VARIES, entry, value, False)
-            type_ = _VARIES
-        if new is type_ or new == type_:
+    def _slot_fits(self, path: Path, slot: int, head: Any) -> bool:
+        before, value = self.entry.slots[slot], path.slots[slot]
+        type_ = self.assumed.slots.get(slot, _SAME)
+        new = self._weaken(type_, before, head, value)
+        if new == type_:
             return True
         self.assumed.slots[slot] = new
+        code, _, parent = self.site  # type: ignore[misc]
+        made = (code, self.entry.set_at.get(slot, 0), parent)
+        changed = (code, path.set_at.get(slot, self.loop.header), parent)
+        self.changes["slot", slot] = (before, made, value, changed)
         return False
 
-    def _weaken(self, type_: Any, entry: Any, value: Any, known: bool) -> Any:
-        """The type of a location that starts as `entry` and ends an iteration as `value`."""
+    def _weaken(self, type_: Any, entry: Any, head: Any, value: Any) -> Any:
+        """The type of a location that is `entry` before the loop.
+
+        An iteration under the type so far began with `head` and ended with `value`.
+        """
+        if type_ is None or value is head or same_constant(head, value):
+            return type_
+        if type(entry) is tuple and type(value) is tuple and len(entry) == len(value):
+            parts = type_ if isinstance(type_, tuple) else (_SAME,) * len(entry)
+            return tuple(map(self._weaken, parts, entry, head, value))
         if entry is UNBOUND:
             if not self._runs_once():
                 return None
@@ -214,11 +263,8 @@ class LoopTracer:
             found = variable_type([entry, value])
         if found is None:
             return None
-        if known and isinstance(type_, DataType) and isinstance(found, DataType):
-            if type_ is found:
-                return type_
-            wide = variable_type([Scalar(type_, self.vm.block), Scalar(found, self.vm.block)])
-            return wide
+        if isinstance(type_, DataType) and isinstance(found, DataType) and type_ is not found:
+            return variable_type([Scalar(type_, self.vm.block), Scalar(found, self.vm.block)])
         return found
 
     def _runs_once(self) -> bool:
@@ -230,31 +276,30 @@ class LoopTracer:
             return True
         if list(head) != list(state):
             if self.trial:
-                raise NeedsUnroll(f"a {type(entry.obj).__name__} changes its shape", entry.site)
-            raise shape_error(entry, [head, state])
+                raise NeedsUnroll(f"{what_is(entry.obj)} changes its shape", entry.site)
+            raise shape_error(entry, [head, state], self.site)
         ok = True
         for location, value in state.items():
             before = head[location]
             if before is value or same_constant(before, value):
                 continue
             if self.trial:
-                raise NeedsUnroll(f"a {type(entry.obj).__name__} changes", entry.site)
+                raise NeedsUnroll(f"{what_is(entry.obj)} changes", entry.site)
             if kind_of(entry.obj).fixed:
                 raise error(
                     "AT0303",
-                    f"a {type(entry.obj).__name__} is advanced in a runtime loop",
+                    f"{what_is(entry.obj)} advances in a runtime loop",
                     entry.site,
+                    notes=[("the loop is here", self.site)],
                     hint="take the values out before the loop",
                 )
-            slot = (key, location)
-            type_ = self.assumed.heap.get(slot, _VARIES)
-            if type_ is None:
-                continue
+            type_ = self.assumed.heap.get((key, location), _SAME)
             first = self.entry_heap.get(key, head)[location]
-            new = self._weaken(type_, first, value, slot in self.vars)
-            if not (new is type_ or new == type_):
-                self.assumed.heap[slot] = new
+            new = self._weaken(type_, first, before, value)
+            if new != type_:
+                self.assumed.heap[key, location] = new
                 self.assumed.entries[key] = entry
+                self.changes["heap", key, location] = (first, self.site, value, entry.site)
                 ok = False
         return ok
 
@@ -312,11 +357,11 @@ class LoopTracer:
         """The way a counted loop leaves when its range is used up."""
         frame, loop = self.frame, self.loop
         assert loop.normal_exit is not None
-        path = Path(frame, loop.normal_exit, None, self.header_heap)
+        path = Path(frame, loop.normal_exit, None, self.header_heap, self.entry.lineage)
         path.slots = list(self.header_slots)
         for location, var in self.vars.items():
-            if isinstance(location, int) and path.slots[location] is UNBOUND:
-                path.slots[location] = var
+            if location[0] == "slot" and path.slots[location[1]] is UNBOUND:
+                path.slots[location[1]] = var
         path.stack = self.entry.stack[:-1]
         path.set_at = dict(self.entry.set_at)
         path.site = self.site
@@ -449,10 +494,10 @@ def _once(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     then, orelse = Block(vm.block), Block(vm.block)
     frame.stack.append(start)
     inside = frame.stops | joins
-    paths = run_region(vm, frame, then, enter, inside, frozenset())
+    paths = run_region(vm, frame, then, enter, inside, frozenset(), before)
     before.restore(vm, frame)
     frame.stack.pop()
-    paths += run_region(vm, frame, orelse, target, inside, frozenset())
+    paths += run_region(vm, frame, orelse, target, inside, frozenset(), before)
     before.restore(vm, frame)
     vm.block.nodes.append(If(cond, then, orelse, frame.site()))
     return resolve(vm, frame, paths, joins, before.mark())
