@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
 
@@ -29,8 +30,7 @@ class Kind(Enum):
     INTERNAL = "a defect of asctrace"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of codes: what a finding with this code means."""
 
     code: str
@@ -203,7 +203,8 @@ _rows(
             "unordered access of two blocks",
             (
                 "Blocks run on several cores at once and in any order. What one writes, another "
-                "may neither read nor write, unless the writes are atomic."
+                "may neither read nor write, unless the writes are atomic. A scalar store writes "
+                "back a whole 64-byte line, so two blocks must not store to one line either."
             ),
         ),
         (
@@ -213,14 +214,6 @@ _rows(
                 "What the scalar unit stores to global memory stays in 64-byte lines of its "
                 "cache. Copies and other cores see it only once the lines are cleaned or the "
                 "kernel has ended."
-            ),
-        ),
-        (
-            "AT0211",
-            "blocks share a cache line",
-            (
-                "Each core writes back whole 64-byte lines. When two cores store to one line, the "
-                "later one overwrites the bytes of the other with what was there before."
             ),
         ),
         (
@@ -250,7 +243,7 @@ _rows(
         (
             "AT0304",
             "not available on this chip",
-            "The operation has no row for this chip.",
+            "The chip, or what the operation does on it, is not in the tables.",
         ),
         (
             "AT0305",
@@ -271,8 +264,7 @@ _rows(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
 
     file: str
@@ -353,6 +345,20 @@ def excerpt(span: Span) -> str | None:
     return f"    {text.strip()}\n    {carets}"
 
 
+def caller(package: str) -> Span:
+    """The place in CPython's own frames that called into a package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != package and not name.startswith(package + "."):
+            break
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, col, end_col = positions
+    return Span(code.co_filename, code.co_qualname, line or frame.f_lineno, col, end_line, end_col)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong: `.code`, `.severity`, `.message`, `.hint` and `.spans`.
@@ -401,17 +407,15 @@ def _callers(stack: Sequence[Span]) -> list[str]:
     return lines
 
 
-@dataclass(eq=False)
 class KernelError(Exception):
     """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
 
-    findings: list[Finding] = field(default_factory=list)
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join(str(f) for f in self.findings)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.findings,)
 
     @property
     def code(self) -> str:

@@ -101,7 +101,7 @@ class DataCache:
 
 def _lost(first: Op, second: Op, space: Space, offset: int, one: int, other: int) -> Finding:
     return finding(
-        "AT0211",
+        "AT0209",
         f"blocks {one} and {other} store to the same {LINE}-byte line of {space.name} "
         f"(from byte {max(offset, 0)}): on the device one of the stores can be lost",
         second.site,

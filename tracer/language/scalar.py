@@ -450,7 +450,7 @@ def truth(value: Any) -> Any:
     if value.type.kind == "b":
         return value
     node = value.node
-    if node is not None and node.spec is arith.CAST and node.args[0].type.kind == "b":
+    if getattr(node, "spec", None) is arith.CAST and node.args[0].type.kind == "b":
         return node.args[0]
     return compare("!=", value, 0.0 if value.type.kind == "f" else 0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ PIPES = frozenset(pipe.name.removeprefix("PIPE_") for pipe in PipeID)
 ROLES = frozenset({"in", "out", "inout", "value", "template", "object", "host", "set_mask"})
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """A parameter of one form.
 
     `kind` names what it accepts (a row of `KINDS`), `role` (one of `ROLES`) what it is to the call,
@@ -59,26 +58,21 @@ class Param:
         return self.default is _NO_DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One overload: its name in the family, parameters and, where it differs, its own pipe."""
 
     name: str
     params: tuple[Param, ...]
     pipe: str = ""
 
-    def index(self, name: str) -> int:
-        """Position of a parameter."""
-        return next(k for k, p in enumerate(self.params) if p.name == name)
-
 
 def _empty() -> Any:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpSpec:
-    """A row of the op table.
+    """A row of the op table; a row equals itself only.
 
     name, cpp: Python name and Ascend C name (or, for expressions, a template over `{0}`, `{1}`).
     family: rows that lowering and simulator treat alike; the module that declares them is named
@@ -104,12 +98,6 @@ class OpSpec:
     checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
     semantics: Callable[..., Any] | None = None
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 #: Every row by its key: the Python name, or "Class.method".
@@ -158,7 +146,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
     "const_bool": ("a constant bool", lambda v: type(v) is bool),
     "pieces": ("text and runtime scalars", _is_a(tuple)),
-    "mask": ("a list of two integers (the mask bits)", _is_mask),
+    "mask": ("a list of one or two integers (the mask bits)", _is_mask),
     "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
     "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
     "global": ("a GlobalTensor", _of_type(GlobalTensorType)),

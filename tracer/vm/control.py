@@ -59,7 +59,7 @@ class Snapshot:
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
-        return Mark(self.block, self.length, self.births)
+        return Mark(self.block, self.length)
 
     def restore(self, vm: Machine, frame: Frame, truncate: bool = False) -> None:
         """Bring the frame and the journal back; with `truncate` the recorded nodes too."""
@@ -210,6 +210,7 @@ def resolve(
     with which the run ends.
     """
     groups: dict[int, list[Path]] = {}
+    gone = len(frame.pending)
     for path in paths:
         if path.dest not in own and path.dest in frame.jumps:
             frame.pending.append(path)
@@ -218,6 +219,9 @@ def resolve(
     mine = [d for d in groups if d in own]
     if not mine:
         return [path for group in groups.values() for path in group]
+    if len(frame.pending) > gone:
+        # What follows here does not run on the ways that have left.
+        vm.controls.append(frame.site())
     if len(groups) == 1:
         merge(vm, frame, groups[mine[0]], mark)
         return mine[0]

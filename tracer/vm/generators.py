@@ -74,7 +74,7 @@ class VMGenerator:
         # The handlers around a `yield` count the value it gives, also when it raises instead.
         frame.stack.append(value)
         self.state = "running"
-        mark = Mark(vm.block, len(vm.block.nodes), len(vm.born))
+        mark = Mark(vm.block, len(vm.block.nodes))
         try:
             result = vm.run(frame, exc)
         except BaseException:

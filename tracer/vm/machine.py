@@ -120,7 +120,7 @@ class Machine(Recorder):
         super().__init__(trace)
         self.options = options
         self.heap = Heap()
-        self.guards = Guards()
+        self.guards = Guards(trace.body, self.site)
         self.frame: Frame | None = None
         #: Sites of the runtime conditions and loops around the present place.
         self.controls: list[Site] = []
@@ -406,7 +406,7 @@ class Machine(Recorder):
         frame = Frame(program, function, self.site(), caller)
         bind(frame, function, args, kwargs)
         self._check_recursion(frame)
-        mark = Mark(self.block, len(self.block.nodes), len(self.born))
+        mark = Mark(self.block, len(self.block.nodes))
         result = run_guarded(self, frame, len(self.controls))
         if result is RETURN:
             return frame.retval

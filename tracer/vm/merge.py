@@ -30,17 +30,13 @@ _TENSORS = (LocalTensorType, GlobalTensorType, GlobalPointerType)
 
 
 class Mark:
-    """A position in a block before which declarations go.
+    """A position in a block before which declarations go."""
 
-    `births` is how many containers had been made when the construct at the mark began.
-    """
+    __slots__ = ("block", "index")
 
-    __slots__ = ("births", "block", "index")
-
-    def __init__(self, block: Block, index: int, births: int) -> None:
+    def __init__(self, block: Block, index: int) -> None:
         self.block = block
         self.index = index
-        self.births = births
 
     def insert(self, node: Node) -> None:
         """Put a node at the mark, after those put there before."""
@@ -152,10 +148,12 @@ class Merger:
         self.vm = vm
         self.paths = paths
         self.mark = mark
+        self.common = common_lineage([p.lineage for p in paths])
         self.preferred = preferred or {}
         self.assigns: list[list[tuple[Value, Any]]] = [[] for _ in paths]
         self.declares: list[tuple[Value, Any]] = []
         self.memo: dict[tuple[int, ...], Any] = {}
+        self.containers: set[int] = set()
         self.poisoned: list[Poison] = []
 
     def unify(self, name: str, values: list[Any], sites: list[Site]) -> Any:
@@ -201,9 +199,9 @@ class Merger:
         return self._poison(name, values, sites)
 
     def is_new(self, obj: Any) -> bool:
-        """Whether an object was made on its path, so that nothing before can share it."""
-        _, serial = self.vm.born.get(id(obj), (None, -1))
-        return serial >= self.mark.births
+        """Whether an object was made after the paths parted, so that nothing else shares it."""
+        born = self.vm.born.get(id(obj))
+        return born is not None and not made_on(self.common, born[1])
 
     def _container(self, name: str, cls: Any, values: list[Any], sites: list[Site]) -> Any:
         """Objects of one class, each made on its path: one object with merged contents."""
@@ -215,7 +213,11 @@ class Merger:
         keys = list(states[0])
         if any(list(s) != keys for s in states):
             return self._poison(name, values, sites)
+        if any(id(v) in self.containers for v in values):
+            # On one path two names share a container, on another they do not.
+            return self._poison(name, values, sites)
         result: Any = cls.__new__(cls)
+        self.containers.update(map(id, values))
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
         merged = {k: self.unify(_part(name, k), [s[k] for s in states], sites) for k in keys}
@@ -326,6 +328,7 @@ def merged(
     if len(paths) == 1:
         return first.copy(), []
     merger = Merger(vm, paths, mark, preferred)
+    before, vm.lineage = vm.lineage, merger.common
     code = frame.code
     dest = first.dest
     live = frame.program.flow.live(dest) if dest != RETURNS else 0
@@ -349,7 +352,8 @@ def merged(
         retval = merger.unify("", [p.retval for p in paths], own)
     heap = _merge_heap(vm, merger, paths)
     merger.finish()
-    result = Path(frame, dest, vm.block, heap, _common([p.lineage for p in paths]))
+    result = Path(frame, dest, vm.block, heap, vm.lineage)
+    vm.lineage = before
     result.slots, result.stack, result.retval = slots, stack, retval
     result.set_at = first.set_at
     result.exc = first.exc
@@ -369,7 +373,7 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
         for path in paths:
             if key in path.heap:
                 states.append(path.heap[key][1])
-            elif not _made_on(path.lineage, serial):
+            elif not made_on(path.lineage, serial):
                 states.append(None)
             else:
                 if now is None:
@@ -379,14 +383,14 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
     return heap
 
 
-def _made_on(lineage: Any, serial: int) -> bool:
+def made_on(lineage: Any, serial: int) -> bool:
     """Whether a path with that lineage has the object (serial -1: every path has)."""
     while lineage is not None and lineage[0] > serial:
         lineage = lineage[1]
     return serial < 0 or (lineage is not None and lineage[0] == serial)
 
 
-def _common(lineages: list[Any]) -> Any:
+def common_lineage(lineages: list[Any]) -> Any:
     """The lineage up to where the paths parted."""
     first = lineages[0]
     for other in lineages[1:]:
