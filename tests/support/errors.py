@@ -323,6 +323,18 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0306",
+        "to-l1",
+        "A copy from UB to L1",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            near = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 16)
+            far = asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 16)
+            asc.data_copy(far, near, 16)
+        """,
+    ),
+    refused(
         "AT0401",
         "environment",
         "A setting that cannot be",
