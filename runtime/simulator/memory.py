@@ -198,5 +198,6 @@ def unwritten_fault(op: Op, which: int, address: int, base: int) -> KernelError:
         "AT0203",
         f"{op.spec.name} reads element {element} of {describe(value)}, which was never written",
         op.site,
-        hint="copy or compute into the tensor first; a fresh tensor holds garbage",
+        hint="copy or compute into the tensor first; a fresh tensor holds garbage, in a used "
+        "buffer too",
     )

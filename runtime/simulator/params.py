@@ -22,7 +22,8 @@ class SimParams:
     check_uninitialised: report reads of on-chip memory that the block never wrote, or not since the
     buffer was allocated (AT0203). Without it such reads see the poison pattern or old data.
     detect_races: report accesses of two pipes, or of two blocks, that nothing orders (AT0208,
-    AT0209), and copies that meet a scalar store in the data cache (AT0210). What is found depends on the kernel's synchronisation alone, not on `schedule`.
+    AT0209), and copies that meet a scalar store in the data cache (AT0210). What is found depends
+    on the kernel's synchronisation alone, not on `schedule`.
     schedule: when an operation takes effect.
     'program': where the program issues it. The default, because the search for races needs no
     other: it sees in this order, the fastest one, every pair that could go wrong in any order.
