@@ -324,14 +324,13 @@ ROWS: list[Refused] = [
     ),
     refused(
         "AT0306",
-        "to-l1",
-        "A copy from UB to L1",
+        "copy-between-ub-and-l1",
+        "A copy that has no row yet",
         """
         @asc.jit
         def kernel(out: asc.GlobalAddress):
-            near = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 16)
-            far = asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 16)
-            asc.data_copy(far, near, 16)
+            source = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 64), source, 64)
         """,
     ),
     refused(
