@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
 
+#: CPython 3.13 numbers what it reads from standard input; tracebacks hide that too.
+_STDIN = re.compile(r"^<stdin>-\d+$")
 _OWN = os.path.join(os.path.dirname(__file__), "")
 
 
@@ -29,8 +33,7 @@ class Kind(Enum):
     INTERNAL = "a defect of asctrace"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of codes: what a finding with this code means."""
 
     code: str
@@ -190,6 +193,33 @@ _rows(
             "The scalar unit was asked for a division by zero or a shift out of range.",
         ),
         (
+            "AT0208",
+            "unordered access of two pipes",
+            (
+                "The pipes of a core run against one another. Two accesses to the same bytes, of "
+                "which one writes, need an event between their pipes, a queue that hands the "
+                "tensor on, or a barrier; otherwise either may come first."
+            ),
+        ),
+        (
+            "AT0209",
+            "unordered access of two blocks",
+            (
+                "Blocks run on several cores at once and in any order. What one writes, another "
+                "may neither read nor write, unless the writes are atomic. A scalar store writes "
+                "back a whole 64-byte line, so two blocks must not store to one line either."
+            ),
+        ),
+        (
+            "AT0210",
+            "scalar store still in the data cache",
+            (
+                "What the scalar unit stores to global memory stays in 64-byte lines of its "
+                "cache. Copies and other cores see it only once the lines are cleaned or the "
+                "kernel has ended."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",
@@ -216,12 +246,17 @@ _rows(
         (
             "AT0304",
             "not available on this chip",
-            "The operation has no row for this chip.",
+            "The chip, or what the operation does on it, is not in the tables.",
         ),
         (
             "AT0305",
             "no CANN found",
             "Compiling for the device needs the CANN toolchain.",
+        ),
+        (
+            "AT0306",
+            "form of a call not supported yet",
+            "Ascend C has this form of the call; this version of asctrace does not.",
         ),
     ],
 )
@@ -237,8 +272,7 @@ _rows(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
 
     file: str
@@ -250,7 +284,7 @@ class Span:
 
     def __str__(self) -> str:
         col = "" if self.col is None else f":{self.col + 1}"
-        return f"{self.file}:{self.line}{col}"
+        return f"{_STDIN.sub('<stdin>', self.file)}:{self.line}{col}"
 
 
 def span_of(site: Site) -> Span | None:
@@ -291,7 +325,7 @@ def _users(site: Site) -> Site:
 
 def def_line(code: Any) -> int:
     """The line of `def`: a code object starts at its first decorator."""
-    first = code.co_firstlineno
+    first: int = code.co_firstlineno
     lines = linecache.getlines(code.co_filename)
     if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
         return first
@@ -301,9 +335,20 @@ def def_line(code: Any) -> int:
     return first
 
 
+def _source_line(file: str, number: int) -> str:
+    """A line of source text; a module's loader (a zip file) may have what the disk has not."""
+    text = linecache.getline(file, number)
+    if not text:
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None) == file:
+                linecache.lazycache(file, vars(module))
+                return linecache.getline(file, number)
+    return text
+
+
 def excerpt(span: Span) -> str | None:
     """The source line of a span with a caret line below, or None without source text."""
-    text = linecache.getline(span.file, span.line).rstrip("\n")
+    text = _source_line(span.file, span.line).rstrip("\n")
     if not text.strip():
         return None
     if span.col is None:
@@ -317,6 +362,20 @@ def excerpt(span: Span) -> str | None:
     indent = len(text) - len(text.lstrip())
     carets = " " * (start - indent) + "^" * max(1, end - start)
     return f"    {text.strip()}\n    {carets}"
+
+
+def caller(package: str) -> Span:
+    """The place in CPython's own frames that called into a package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != package and not name.startswith(package + "."):
+            break
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, col, end_col = positions
+    return Span(code.co_filename, code.co_qualname, line or frame.f_lineno, col, end_line, end_col)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,17 +426,15 @@ def _callers(stack: Sequence[Span]) -> list[str]:
     return lines
 
 
-@dataclass(eq=False)
 class KernelError(Exception):
     """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
 
-    findings: list[Finding] = field(default_factory=list)
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join(str(f) for f in self.findings)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.findings,)
 
     @property
     def code(self) -> str:

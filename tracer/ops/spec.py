@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ PIPES = frozenset(pipe.name.removeprefix("PIPE_") for pipe in PipeID)
 ROLES = frozenset({"in", "out", "inout", "value", "template", "object", "host", "set_mask"})
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """A parameter of one form.
 
     `kind` names what it accepts (a row of `KINDS`), `role` (one of `ROLES`) what it is to the call,
@@ -59,26 +58,21 @@ class Param:
         return self.default is _NO_DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One overload: its name in the family, parameters and, where it differs, its own pipe."""
 
     name: str
     params: tuple[Param, ...]
     pipe: str = ""
 
-    def index(self, name: str) -> int:
-        """Position of a parameter."""
-        return next(k for k, p in enumerate(self.params) if p.name == name)
-
 
 def _empty() -> Any:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpSpec:
-    """A row of the op table.
+    """A row of the op table; a row equals itself only.
 
     name, cpp: Python name and Ascend C name (or, for expressions, a template over `{0}`, `{1}`).
     family: rows that lowering and simulator treat alike; the module that declares them is named
@@ -104,12 +98,6 @@ class OpSpec:
     checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
     semantics: Callable[..., Any] | None = None
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 #: Every row by its key: the Python name, or "Class.method".
@@ -158,7 +146,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
     "const_bool": ("a constant bool", lambda v: type(v) is bool),
     "pieces": ("text and runtime scalars", _is_a(tuple)),
-    "mask": ("a list of two integers (the mask bits)", _is_mask),
+    "mask": ("a list of one or two integers (the mask bits)", _is_mask),
     "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
     "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
     "global": ("a GlobalTensor", _of_type(GlobalTensorType)),
@@ -290,21 +278,34 @@ class OpFunction:
                     recorder.site(),
                     hint="give a constant: a Python number, or an asc.ConstExpr argument",
                 )
-        given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+        given = [_short(a) for a in args] + [f"{k}={_short(v)}" for k, v in kwargs.items()]
+        first = 1 if self.spec.method else 0
         rows = []
         for form in self.spec.forms:
             params = [
                 p.name + ("" if p.required else f"={p.default!r}") + f": {KINDS[p.kind][0]}"
-                for p in form.params
+                for p in form.params[first:]
             ]
             rows.append(f"{self.spec.name}({', '.join(params)})")
         return error(
             "AT0106",
-            f"{self.spec.name}({', '.join(given)}) fits no overload",
+            f"{self.spec.name}({', '.join(given[first:])}) fits no overload",
             recorder.site(),
             table="\n".join(rows),
-            hint="compare the arguments with the overloads above",
+            hint=self._nearest(args, kwargs),
         )
+
+    def _nearest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """What is wrong with the arguments for the overload that takes most of them."""
+        found = [wrong for f in self.spec.forms if (wrong := _misfits(f, args, kwargs))]
+        if not found:
+            return "compare the number and the names of the arguments with the overloads above"
+        fewest = min(map(len, found))
+        texts = [
+            f"`{p.name}` takes {KINDS[p.kind][0]}, not {describe(value)}"
+            for p, value in next(wrong for wrong in found if len(wrong) == fewest)
+        ]
+        return "; ".join(texts)
 
 
 def _misfits(
@@ -322,6 +323,13 @@ def _misfits(
         for p in form.params
         if p.name in values and not KINDS[p.kind][1](values[p.name])
     ]
+
+
+def _short(value: Any) -> str:
+    """An argument in the line of a call: its name, if it has one."""
+    if not isinstance(value, Value):
+        return repr(value)
+    return value.name or str(value.type)
 
 
 def _wants_constant(param: Param) -> bool:

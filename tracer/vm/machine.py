@@ -120,7 +120,7 @@ class Machine(Recorder):
         super().__init__(trace)
         self.options = options
         self.heap = Heap()
-        self.guards = Guards()
+        self.guards = Guards(trace.body, self.site)
         self.frame: Frame | None = None
         #: Sites of the runtime conditions and loops around the present place.
         self.controls: list[Site] = []
@@ -172,6 +172,17 @@ class Machine(Recorder):
         return op
 
     # -- state of Python objects ----------------------------------------------------------------
+
+    def count_step(self, what: str) -> None:
+        """An iteration begins of a loop that is unrolled without a known end."""
+        self.steps += 1
+        if self.steps > self.options.step_limit or self.recorded > self.options.unroll_hard_limit:
+            raise error(
+                "AT0114",
+                f"{what} does not end within {self.steps} iterations",
+                self.site(),
+                hint="its end is constant: let it depend on a runtime value to get a C++ loop",
+            )
 
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
