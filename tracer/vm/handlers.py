@@ -929,10 +929,9 @@ def setup_annotations(vm: Machine, frame: Frame, arg: Any) -> None:
 
 @handles("INTRINSIC", "PRINT_EXPR")
 def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
-    name = arg[0] if isinstance(arg, tuple) else arg
     raise error(
         "AT0301",
-        f"type parameters and interactive displays are not interpreted ({name})",
+        "type parameters of functions and classes are not supported in a kernel",
         frame.site(),
         hint="define generic functions and classes outside the kernel",
     )
