@@ -12,11 +12,18 @@ from typing import Any
 
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.types import (
+    AllocatorType,
+    ArrayType,
+    BufType,
     GlobalPointerType,
     GlobalTensorType,
+    HandleType,
     LocalTensorType,
     PipeType,
+    PoolType,
     QueueType,
+    ShapeInfoType,
+    StructType,
 )
 from ..tracer.trace import Assign, Declare, Jump, Op, Trace, Value
 from .calls import spell, writer
@@ -38,6 +45,13 @@ _DEFAULT_NAMES = {
     LocalTensorType: "tensor",
     PipeType: "pipe",
     QueueType: "queue",
+    BufType: "buffer",
+    PoolType: "pool",
+    AllocatorType: "allocator",
+    ArrayType: "values",
+    StructType: "data",
+    ShapeInfoType: "shape_info",
+    HandleType: "handle",
 }
 
 
@@ -62,7 +76,7 @@ class Printer:
 
     `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
     expression, `inlined` the ids whose text is an expression; `helpers` collects the keys of the
-    helper functions that the text calls.
+    helper functions that the text calls, `preamble` texts that go in front of the kernel.
     """
 
     def __init__(self, trace: Trace, uses: Uses, commenter: Commenter) -> None:
@@ -94,6 +108,7 @@ class Printer:
         for param in trace.params:
             self.text[id(param.value)] = self.declare_name(identifier(param.name) or "arg")
         self.params = [self.text[id(param.value)] for param in trace.params]
+        self.preamble: list[str] = []
 
     def kernel(self) -> None:
         """Write the kernel's body."""
@@ -186,7 +201,7 @@ class Printer:
         """Declare what is defined inside a statement and used behind it."""
         for value in reversed(node.hoists):
             name = self.text[id(value)] = self.declare_name(self._base(value))
-            self.line(f"{value.type.cpp} {name};")
+            self.line(f"{declaration(value.type, name)};")
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -224,10 +239,11 @@ class Printer:
             if marks and node.site is not None:
                 self.mark(node.site)
             if fate == STATEMENT:
-                lines.append(f"{pad}{text};")
+                if text:  # else the call has written its lines itself
+                    lines.append(f"{pad}{text};")
             elif fate == BIND:
                 self._bind(node.result, text[0] if plan.pure else text)
-            else:
+            elif text:  # else the constructor has declared its value itself
                 self._construct(node.result, text)
 
     def _inline(self, op: Op, text: str, prec: int) -> None:
@@ -443,6 +459,12 @@ class Printer:
         self.line("}")
         del self._visible[name]
         self._declared.remove(name)
+
+
+def declaration(type: Any, name: str) -> str:
+    """`T name`, or what an array's type makes of it."""
+    declare = getattr(type, "declare", None)
+    return f"{type.cpp} {name}" if declare is None else str(declare(name))
 
 
 def _only_breaks(branch: Branch) -> bool:

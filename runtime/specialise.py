@@ -15,7 +15,7 @@ from typing import Any
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
-from .arguments import ArrayKey, Default, ScalarKey
+from .arguments import ArrayKey, Default, ScalarKey, StructKey
 from .results import Lowered
 
 #: Specialisations kept for one key: traces of the same arguments under different guards.
@@ -131,8 +131,8 @@ def specialise(
 
 
 def _argument(kernel: Any, name: str, key: Any, value: Any) -> Argument:
-    if isinstance(key, ArrayKey | ScalarKey):
-        if isinstance(key, ScalarKey) and name in kernel.signature.addresses:
+    if isinstance(key, ArrayKey | ScalarKey | StructKey):
+        if not isinstance(key, ArrayKey) and name in kernel.signature.addresses:
             raise _no_address(kernel, name, value)
         return Argument(name, key.type, value)
     if isinstance(value, Default):

@@ -211,6 +211,11 @@ _rows(
             "no CANN found",
             "Compiling for the device needs the CANN toolchain.",
         ),
+        (
+            "AT0306",
+            "not simulated",
+            "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
+        ),
     ],
 )
 _rows(

@@ -16,14 +16,28 @@ import numpy as np
 
 from ..diagnostics import error
 from ..language.dtypes import DataType
-from ..language.enums import HardEvent, PipeID, TPosition
-from ..language.structs import BinaryRepeatParams, ParamStruct
+from ..language.enums import (
+    CacheMode,
+    CacheRwMode,
+    HardEvent,
+    Hardware,
+    PipeID,
+    TPosition,
+)
+from ..language.structs import BinaryRepeatParams, ParamStruct, ShapeInfo
 from ..language.types import (
+    AllocatorType,
+    ArrayType,
+    BufType,
     GlobalPointerType,
     GlobalTensorType,
+    HandleType,
     LocalTensorType,
     PipeType,
+    PoolType,
     QueueType,
+    ShapeInfoType,
+    StructType,
 )
 from ..trace import Recorder, Value, current, describe
 
@@ -36,7 +50,9 @@ class Param:
 
     `kind` names what it accepts (a row of `KINDS`); `role` is 'in', 'out' or 'inout' for tensors,
     'value' for scalars and structs, 'template' for C++ template arguments, 'object' for pipes and
-    queues, 'host' for what C++ does not see. `cpp` is the C++ type a scalar operand converts to.
+    queues, 'rebind' for objects that the call makes name or hold something else, 'lvalue' for
+    objects that C++ wants in a variable, 'host' for what C++ does not see. `cpp` is the C++ type a
+    scalar operand converts to.
     """
 
     name: str
@@ -133,6 +149,14 @@ def _is_mask(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) in (1, 2) and all(map(_is_int, value))
 
 
+def _is_shape(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_int, value)))
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, ArrayType | StructType)
+
+
 def _of_type(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, Value) and type(value.type) is cls
 
@@ -156,7 +180,24 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "local": ("a LocalTensor", _of_type(LocalTensorType)),
     "tpipe": ("a TPipe", _of_type(PipeType)),
     "queue": ("a TQue", _of_type(QueueType)),
+    "buf": ("a TBuf", _of_type(BufType)),
+    "pool": ("a TBufPool", _of_type(PoolType)),
+    "opt_pool": ("a TBufPool or None", lambda v: v is None or _of_type(PoolType)(v)),
+    "handle": ("a TBufHandle", _of_type(HandleType)),
+    "allocator": ("a LocalMemAllocator", _of_type(AllocatorType)),
     "position": ("an asc.TPosition", _is_a(TPosition)),
+    "opt_position": ("an asc.TPosition", lambda v: v is None or isinstance(v, TPosition)),
+    "hardware": ("an asc.Hardware", _is_a(Hardware)),
+    "cache_mode": ("an asc.CacheMode", _is_a(CacheMode)),
+    "cache_rw_mode": ("an asc.CacheRwMode", _is_a(CacheRwMode)),
+    "shape_info": ("an asc.ShapeInfo", _is_a(ShapeInfo)),
+    "shape_value": ("a shape of get_shape_info", _of_type(ShapeInfoType)),
+    "data": ("a struct or array", _is_data),
+    "path": ("field names and indices", _is_a(tuple)),
+    "values": ("numbers", _is_a(tuple)),
+    "opt_values": ("a tuple of values or None", lambda v: v is None or isinstance(v, tuple | list)),
+    "shape": ("a shape (integers) or None", _is_shape),
+    "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
     "binary_repeat": ("an asc.BinaryRepeatParams", _is_a(BinaryRepeatParams)),
