@@ -28,10 +28,10 @@ from .plans import PLANS, Plan
 from .scalars import Expression, arith_row, converted, paren, static_cast, template
 
 if TYPE_CHECKING:
-    from .printer import Printer
+    from .variables import Writer
 
 #: Writes the expression (or the call, without the semicolon) of an operation.
-Lowering: TypeAlias = "Callable[[Printer, Op, Plan], Expression]"
+Lowering: TypeAlias = "Callable[[Writer, Op, Plan], Expression]"
 
 HOOKS: dict[OpSpec, Lowering] = {}
 
@@ -56,15 +56,15 @@ def lowers(spec: OpSpec) -> Callable[[Lowering], Lowering]:
 # -- operands -----------------------------------------------------------------------------------
 
 
-def _number(p: Printer, value: Any) -> str:
+def _number(p: Writer, value: Any) -> str:
     return literal(value)[0]
 
 
-def _small(p: Printer, value: int) -> str:
+def _small(p: Writer, value: int) -> str:
     return integer(value)[0]
 
 
-def _struct(p: Printer, value: StructArg) -> str:
+def _struct(p: Writer, value: StructArg) -> str:
     """A parameter struct; its fields do not narrow by themselves."""
     parts = []
     for part, cpp in zip(value.values, value.cls.ctypes, strict=False):
@@ -75,14 +75,14 @@ def _struct(p: Printer, value: StructArg) -> str:
     return f"{value.cls.cpp}({', '.join(parts)})"
 
 
-def _mask_word(p: Printer, word: Any) -> str:
+def _mask_word(p: Writer, word: Any) -> str:
     if isinstance(word, Value):
         return static_cast(p.text[id(word)], _UINT64)[0]
     word = int(word) % 2**64
     return f"0x{word:x}ULL" if word > 9 else str(word)
 
 
-def _mask(p: Printer, value: tuple[Any, ...]) -> str:
+def _mask(p: Writer, value: tuple[Any, ...]) -> str:
     """The name of an array of the two mask words; equal constant masks share one."""
     words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
     name = p.masks.get(words)
@@ -94,7 +94,7 @@ def _mask(p: Printer, value: tuple[Any, ...]) -> str:
     return name
 
 
-def _enum(p: Printer, value: Any) -> str:
+def _enum(p: Writer, value: Any) -> str:
     return f"AscendC::{type(value).__name__}::{value.name}"
 
 
@@ -119,7 +119,7 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
 }
 
 
-def spell(p: Printer, value: Any) -> str:
+def spell(p: Writer, value: Any) -> str:
     """An operand as a function argument."""
     text = p.text.get(id(value))
     if text is None:
@@ -128,7 +128,7 @@ def spell(p: Printer, value: Any) -> str:
     return text
 
 
-def _element(p: Printer, value: Any, dtype: DataType) -> str:
+def _element(p: Writer, value: Any, dtype: DataType) -> str:
     """A number that is stored in a tensor of `dtype`."""
     if not isinstance(value, Value):
         return literal(value, dtype)[0]
@@ -141,7 +141,7 @@ def _element(p: Printer, value: Any, dtype: DataType) -> str:
 _SMALL = 2**31
 
 
-def arguments(p: Printer, op: Op, plan: Plan) -> str:
+def arguments(p: Writer, op: Op, plan: Plan) -> str:
     """`a, b, c`; operands that are None are left out."""
     text, args = p.text, op.args
     out = []
@@ -158,7 +158,7 @@ def arguments(p: Printer, op: Op, plan: Plan) -> str:
     return ", ".join(out)
 
 
-def _head(p: Printer, op: Op, plan: Plan) -> str:
+def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
     if plan.set_mask is not None and not op.args[plan.set_mask]:
@@ -166,14 +166,14 @@ def _head(p: Printer, op: Op, plan: Plan) -> str:
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
 
 
-def _function(p: Printer, op: Op, plan: Plan) -> str:
+def _function(p: Writer, op: Op, plan: Plan) -> str:
     head = plan.name
     if plan.templates or plan.set_mask is not None:
         head = _head(p, op, plan)
     return f"{head}({arguments(p, op, plan)})"
 
 
-def _method(p: Printer, op: Op, plan: Plan) -> str:
+def _method(p: Writer, op: Op, plan: Plan) -> str:
     this = id(op.args[0])
     base = p.text[this]
     if this in p.prec:
@@ -192,18 +192,18 @@ def _method(p: Printer, op: Op, plan: Plan) -> str:
     return f"{base}.{head}({arguments(p, op, plan)})"
 
 
-def _pure_method(p: Printer, op: Op, plan: Plan) -> Expression:
+def _pure_method(p: Writer, op: Op, plan: Plan) -> Expression:
     """A method without an effect; sizes and the like are unsigned in C++."""
     text = _method(p, op, plan)
     kind = op.result.type  # type: ignore[union-attr]
     return static_cast(text, kind) if isinstance(kind, DataType) else (text, 2)
 
 
-def _construct(p: Printer, op: Op, plan: Plan) -> str:
+def _construct(p: Writer, op: Op, plan: Plan) -> str:
     return f"{op.result.type.cpp}({arguments(p, op, plan)})"  # type: ignore[union-attr]
 
 
-_Writer: TypeAlias = "Callable[[Printer, Op, Plan], Any]"
+_Writer: TypeAlias = "Callable[[Writer, Op, Plan], Any]"
 
 #: How the rows of a family are written; other rows are functions, methods or templates.
 _FAMILIES: dict[str, _Writer] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+from ..tracer.chip import BLOCK_BYTES
 from ..tracer.diagnostics import Finding, finding
 from ..tracer.language.enums import MEMORY
 from ..tracer.language.types import BufferInfo, LocalTensorType, PipeType, PoolType
@@ -19,7 +20,6 @@ from .report import Placement, buffer_bytes, buffer_table, buffers, known, place
 
 #: Buffers that one kernel can have.
 MAX_BUFFERS = 64
-_BLOCK = 32
 
 #: Bytes at the end of a memory that the system or some functions take, and who.
 _RESERVED = {
@@ -150,7 +150,7 @@ def _hint(trace: Trace, size: int, rows: list[BufferInfo]) -> str:
     nested = any(row.parent is not None or row.shares for row in rows)
     if nested or any(map(_placed, rows)) or None in numbers or len(lengths) > 1:
         return "make the tiles smaller, or use fewer buffers a queue"
-    fits = size // count // _BLOCK * _BLOCK
+    fits = size // count // BLOCK_BYTES * BLOCK_BYTES
     if fits == 0:
         return "use fewer buffers"
     dtypes = _dtypes(trace, rows)

@@ -17,12 +17,12 @@ from .scalars import Expression, converted
 
 if TYPE_CHECKING:
     from .plans import Plan
-    from .printer import Printer
+    from .variables import Writer
 
 _ARGUMENT = re.compile(r"\$(\d+)")
 
 
-def _number(p: Printer, value: Any, dtype: DataType) -> str:
+def _number(p: Writer, value: Any, dtype: DataType) -> str:
     if not isinstance(value, Value):
         return literal(value, dtype)[0]
     text = p.text[id(value)]
@@ -30,7 +30,7 @@ def _number(p: Printer, value: Any, dtype: DataType) -> str:
 
 
 @lowers(rows.ARRAY)
-def _array(p: Printer, op: Op, plan: Plan) -> Expression:
+def _array(p: Writer, op: Op, plan: Plan) -> Expression:
     """`T name[n] = {...}`, or assignments where the array is declared elsewhere."""
     result: Any = op.result
     dtype = result.type.element
@@ -47,16 +47,16 @@ def _array(p: Printer, op: Op, plan: Plan) -> Expression:
 
 
 @lowers(rows.STRUCT)
-def _struct(p: Printer, op: Op, plan: Plan) -> Expression:
+def _struct(p: Writer, op: Op, plan: Plan) -> Expression:
     return f"{op.result.type.cpp}{{}}", 2  # type: ignore[union-attr]
 
 
 @lowers(rows.STRUCT_COPY)
-def _copy(p: Printer, op: Op, plan: Plan) -> Expression:
+def _copy(p: Writer, op: Op, plan: Plan) -> Expression:
     return p.text[id(op.args[0])], 0
 
 
-def _part(p: Printer, root: Any, path: tuple[Any, ...]) -> tuple[str, str]:
+def _part(p: Writer, root: Any, path: tuple[Any, ...]) -> tuple[str, str]:
     """The text of a part, and the C++ enumeration it is, if it is one."""
     text, enum, type = p.text[id(root)], "", root.type
     for step in path:
@@ -70,7 +70,7 @@ def _part(p: Printer, root: Any, path: tuple[Any, ...]) -> tuple[str, str]:
 
 
 @lowers(rows.PART_GET)
-def _get(p: Printer, op: Op, plan: Plan) -> Expression:
+def _get(p: Writer, op: Op, plan: Plan) -> Expression:
     text, enum = _part(p, *op.args)
     if enum:
         text = f"static_cast<{op.result.type.cpp}>({text})"  # type: ignore[union-attr]
@@ -78,7 +78,7 @@ def _get(p: Printer, op: Op, plan: Plan) -> Expression:
 
 
 @lowers(rows.PART_SET)
-def _set(p: Printer, op: Op, plan: Plan) -> Expression:
+def _set(p: Writer, op: Op, plan: Plan) -> Expression:
     root, path, value = op.args
     text, enum = _part(p, root, path)
     number = _number(p, value, member_type(root.type, path))
@@ -86,7 +86,7 @@ def _set(p: Printer, op: Op, plan: Plan) -> Expression:
 
 
 @lowers(rows.INLINE)
-def _inline(p: Printer, op: Op, plan: Plan) -> Expression:
+def _inline(p: Writer, op: Op, plan: Plan) -> Expression:
     code, args, before = op.args
     values = args or ()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..tracer.language.dtypes import DataType, bool_, float32, int32
 from ..tracer.ops import debug
@@ -13,7 +13,7 @@ from .scalars import Expression, converted
 
 if TYPE_CHECKING:
     from .plans import Plan
-    from .printer import Printer
+    from .variables import Writer
 
 
 def _conversion(dtype: DataType) -> str:
@@ -23,8 +23,17 @@ def _conversion(dtype: DataType) -> str:
     return f"%{wide}{'u' if dtype.kind == 'u' else 'd'}"
 
 
+def says(node: Any, message: str) -> bool:
+    """Whether a statement prints a trap's message (names in braces stand for the values)."""
+    if not isinstance(node, Op) or node.spec is not debug.PRINTF:
+        return False
+    pieces = node.args[0]
+    text = "".join(p if isinstance(p, str) else f"{{{p.name or p.type}}}" for p in pieces)
+    return text == f"{message}\n"
+
+
 @lowers(debug.PRINTF)
-def _printf(p: Printer, op: Op, plan: Plan) -> Expression:
+def _printf(p: Writer, op: Op, plan: Plan) -> Expression:
     """`AscendC::printf("a = %d\\n", a)`; bools are printed as 0 and 1."""
     text, values = "", []
     for piece in op.args[0]:

@@ -1,8 +1,7 @@
 """Statements: the printer walks the scopes forwards and writes lines.
 
 What becomes of each value was decided in `uses`; here values get their text (an expression or a
-name). Names are unique among those visible; a name whose value is no longer needed is assigned
-again instead of declaring `x_1`.
+name).
 """
 
 from __future__ import annotations
@@ -11,93 +10,30 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tracer.language.dtypes import DataType
-from ..tracer.language.types import (
-    AllocatorType,
-    ArrayType,
-    BufType,
-    GlobalPointerType,
-    GlobalTensorType,
-    HandleType,
-    LocalTensorType,
-    PipeType,
-    PoolType,
-    QueueType,
-    ShapeInfoType,
-    StructType,
-)
 from ..tracer.trace import Assign, Declare, Jump, Op, Trace, Value
 from .calls import spell, writer
 from .comments import Commenter
+from .debug import says
 from .literals import literal, string
 from .names import identifier
-from .scalars import negated, paren, update
+from .scalars import Expression, negated, paren, update
 from .tree import Body, Branch, Repeat
-from .uses import AT, BIND, INLINE, LAST, OTHER, STATEMENT, Uses
+from .uses import BIND, INLINE, OTHER, STATEMENT, Uses
+from .variables import Writer
 
 #: An inlined expression that grows longer gets a variable after all: with a Python name, without.
 _LONG_NAMED, _LONG = 72, 160
-#: Suffixes tried for reuse before a new one is taken.
-_REUSE = 8
-
-_DEFAULT_NAMES = {
-    GlobalPointerType: "address",
-    GlobalTensorType: "global_tensor",
-    LocalTensorType: "tensor",
-    PipeType: "pipe",
-    QueueType: "queue",
-    BufType: "buffer",
-    PoolType: "pool",
-    AllocatorType: "allocator",
-    ArrayType: "values",
-    StructType: "data",
-    ShapeInfoType: "shape_info",
-    HandleType: "handle",
-}
+#: Lines as long may be made shorter by other forms.
+_LINE = 100
 
 
-class _Variable:
-    """A declared C++ variable that may be assigned again once its value is dead."""
-
-    __slots__ = ("body", "const", "cpp", "line", "name", "value")
-
-    def __init__(
-        self, name: str, value: int, body: Body, cpp: str, line: int, const: bool = False
-    ) -> None:
-        self.name = name
-        self.value = value
-        self.body = body
-        self.cpp = cpp
-        self.line = line
-        self.const = const
-
-
-class Printer:
-    """Writes one kernel's body, `lines`.
-
-    `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
-    expression, `inlined` the ids whose text is an expression; `helpers` collects the keys of the
-    helper functions that the text calls, `preamble` texts that go in front of the kernel.
-    """
+class Printer(Writer):
+    """Writes one kernel's body."""
 
     def __init__(self, trace: Trace, uses: Uses, commenter: Commenter) -> None:
-        self.uses = uses
-        self.lines: list[str] = []
-        self.text: dict[int, str] = {}
-        self.prec: dict[int, int] = {}
-        self.inlined: set[int] = set()
-        self.masks: dict[tuple[str, ...], str] = {}
-        self.helpers: set[str] = set()
-        self.float_helpers = False
-        self._pad = ""
-        self._bases: dict[str, str] = {}
-        self._visible: dict[str, _Variable | None] = {}
-        self._declared: list[str] = []
-        self._suffix: dict[str, int] = {}
-        self._body = uses.root
+        super().__init__(trace, uses, commenter)
         self._force = False
         self._copies: list[Value] = []  # kept, since texts go by id
-        self._commenter = commenter
-        self._marks = commenter.active
         self._print: dict[type, Callable[[Any], None]] = {
             Declare: self._declare,
             Assign: self._assign,
@@ -105,103 +41,10 @@ class Printer:
             Repeat: self._repeat,
             Jump: self._jump,
         }
-        for param in trace.params:
-            self.text[id(param.value)] = self.declare_name(identifier(param.name) or "arg")
-        self.params = [self.text[id(param.value)] for param in trace.params]
-        self.preamble: list[str] = []
 
     def kernel(self) -> None:
         """Write the kernel's body."""
         self._scope(self.uses.root)
-
-    def line(self, text: str) -> None:
-        """Write one statement."""
-        self.lines.append(self._pad + text)
-
-    def mark(self, site: Any) -> None:
-        """Comments in front of a statement that comes from `site`."""
-        if self._marks and site is not None:
-            for text in self._commenter.mark(site):
-                self.lines.append(text if text[0] == "#" else self._pad + text)
-
-    # -- names ----------------------------------------------------------------------------------
-
-    def declare_name(self, base: str) -> str:
-        """A name for a new variable of the current scope."""
-        name = base
-        if name in self._visible:
-            k = self._suffix.get(base, 1)
-            while f"{base}_{k}" in self._visible:
-                k += 1
-            self._suffix[base] = k
-            name = f"{base}_{k}"
-        self._visible[name] = None
-        self._declared.append(name)
-        return name
-
-    def _base(self, value: Value) -> str:
-        name = identifier(value.name) if value.name else ""
-        if name:
-            self._bases[value.name] = name
-            return name
-        kind = value.type.__class__
-        if kind is DataType:
-            return "cond" if value.type.kind == "b" else "value"
-        return _DEFAULT_NAMES.get(kind, "value")
-
-    def _reusable(self, base: str, cpp: str, at: int) -> _Variable | None:
-        """A variable called `base` (or so with a suffix) of this scope whose value is dead."""
-        name = base
-        info, body, visible = self.uses.info, self._body, self._visible
-        for k in range(1, _REUSE):
-            if name not in visible:
-                return None
-            variable = visible[name]
-            if (
-                variable is not None
-                and variable.body is body
-                and info[variable.value][LAST] <= at
-                and variable.cpp == cpp
-            ):
-                return variable
-            name = f"{base}_{k}"
-        return None
-
-    def _bind(self, value: Value, text: str) -> None:
-        """Store an expression in the variable of `value`: declare it, or assign it if it is."""
-        key = id(value)
-        uses = self.uses
-        if key in uses.hoisted:
-            self.lines.append(f"{self._pad}{self.text[key]} = {text};")
-            return
-        if key in uses.merged:
-            var = uses.merged[key]
-            name = self.text[key] = self.text[id(var)]
-            changed = update(self, var, value) if value.node.spec.pure else None
-            self.line(f"{changed or f'{name} = {text}'};")
-            return
-        kind = value.type
-        cpp = kind.cpp
-        base = self._bases.get(value.name) or self._base(value)
-        variable = self._reusable(base, cpp, uses.info[key][AT])
-        if variable is not None:
-            name = self.text[key] = variable.name
-            variable.value = key
-            if variable.const:
-                variable.const = False
-                self.lines[variable.line] = self.lines[variable.line].replace("const ", "", 1)
-            self.lines.append(f"{self._pad}{name} = {text};")
-            return
-        name = self.text[key] = self.declare_name(base)
-        const = kind.__class__ is DataType
-        self._visible[name] = _Variable(name, key, self._body, cpp, len(self.lines), const)
-        self.lines.append(f"{self._pad}{'const ' if const else ''}{cpp} {name} = {text};")
-
-    def _hoist(self, node: Branch | Repeat) -> None:
-        """Declare what is defined inside a statement and used behind it."""
-        for value in reversed(node.hoists):
-            name = self.text[id(value)] = self.declare_name(self._base(value))
-            self.line(f"{declaration(value.type, name)};")
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -210,21 +53,6 @@ class Printer:
         outer = self._enter(body)
         self._steps(body.steps[first:] if first else body.steps)
         self._leave(outer)
-
-    def _enter(self, body: Body) -> tuple[Body, list[str]]:
-        outer = self._body, self._declared
-        self._body = body
-        self._declared = []
-        self._pad += "    "
-        return outer
-
-    def _leave(self, outer: tuple[Body, list[str]]) -> None:
-        for name in self._declared:
-            del self._visible[name]
-        if self.masks:
-            self.masks = {k: name for k, name in self.masks.items() if name in self._visible}
-        self._body, self._declared = outer
-        self._pad = self._pad[4:]
 
     def _steps(self, steps: list[tuple[int, Any, Any]]) -> None:
         lines, pad, marks = self.lines, self._pad, self._marks
@@ -249,39 +77,17 @@ class Printer:
     def _inline(self, op: Op, text: str, prec: int) -> None:
         """Keep an expression for its use, unless it has become hard to read."""
         result: Value = op.result  # type: ignore[assignment]
-        size = len(text)
+        key, size = id(result), len(text)
         if size < _LONG_NAMED or self._force or (size < _LONG and not result.name):
-            key = id(result)
             self.text[key] = text
             self.inlined.add(key)
             if prec:
                 self.prec[key] = prec
         else:
+            self.inlined.discard(key)
+            self.prec.pop(key, None)
             self.mark(op.site)
             self._bind(result, text)
-
-    def _construct(self, result: Value, text: str) -> None:
-        """`text` is `Type(arguments)`; it becomes a declaration or an assignment."""
-        key = id(result)
-        uses = self.uses
-        cpp = result.type.cpp
-        arguments = text.removeprefix(cpp)
-        if key in uses.merged:
-            self._bind(result, text)
-            return
-        if key in uses.hoisted:
-            if arguments != "()":
-                self._bind(result, text)
-            return
-        use = uses.info.get(key)
-        base = self._base(result)
-        if use is not None and arguments != "()" and self._reusable(base, cpp, use[AT]):
-            self._bind(result, text)
-            return
-        name = self.text[key] = self.declare_name(base)
-        if use is not None:
-            self._visible[name] = _Variable(name, key, self._body, cpp, len(self.lines))
-        self.line(f"{cpp} {name}{'' if arguments == '()' else arguments};")
 
     def _declare(self, node: Declare) -> None:
         var = node.var
@@ -352,7 +158,8 @@ class Printer:
     def _jump(self, node: Jump) -> None:
         self.mark(node.site)
         if node.kind == "trap":
-            if node.message:
+            before = [step[1] for step in self._body.steps[-2:-1]]
+            if node.message and not (before and says(before[0], node.message)):
                 text = node.message.replace("%", "%%")
                 self.line(f"AscendC::printf({string(text + chr(10))});")
             self.line("AscendC::Trap();")
@@ -361,12 +168,13 @@ class Printer:
 
     # -- control flow ---------------------------------------------------------------------------
 
-    def _condition(self, cond: Any, negate: bool) -> str:
+    def _test(self, cond: Any, negate: bool) -> Expression:
+        """A condition or its opposite."""
         if negate:
-            return negated(self, cond)[0]
+            return negated(self, cond)
         if isinstance(cond, Value):
-            return self.text[id(cond)]
-        return literal(cond)[0]
+            return self.text[id(cond)], self.prec.get(id(cond), 0)
+        return literal(cond)
 
     def _leading(self, body: Body) -> tuple[int, Branch] | None:
         """The number of the body's first printed step, if that is a plain branch."""
@@ -387,13 +195,39 @@ class Printer:
             return node.then, node.orelse, node.negate
         return node.orelse, node.then, not node.negate
 
+    def _choice(self, node: Branch) -> bool:
+        """`T name; if (c) {name = a;} else {name = b;}` as `T name = c ? a : b;`, if short."""
+        arms = [_sole_assign(node.then), _sole_assign(node.orelse)]
+        pairs = [self.uses.pairs(arm) if arm is not None else [] for arm in arms]
+        if [len(p) for p in pairs] != [1, 1] or pairs[0][0][0] is not pairs[1][0][0]:
+            return False
+        var = pairs[0][0][0]
+        declaration = f"{self._pad}{var.type.cpp} {self.text[id(var)]}"
+        if self.lines[-1] != f"{declaration};":
+            return False
+        for arm in (node.then, node.orelse):
+            self._inline_all(arm.steps[:-1])
+        cond = self._test(node.node.cond, node.negate)
+        values = [self._constant(p[0][1], var) for p in pairs]
+        precs = [self.prec.get(id(p[0][1]), 0) for p in pairs]
+        a, b = (paren(value, prec, 10) for value, prec in zip(values, precs, strict=True))
+        if cond[0][0] == "!":
+            cond, a, b = self._test(node.node.cond, not node.negate), b, a
+        line = f"{declaration} = {paren(*cond, 10)} ? {a} : {b};"
+        if len(line) > _LINE:
+            return False
+        self.lines[-1] = line
+        return True
+
     def _branch(self, node: Branch) -> None:
         self._hoist(node)
         self.mark(node.node.site)
+        if self._choice(node):
+            return
         word = "if"
         while True:
             then, orelse, negate = self._arms(node)
-            self.line(f"{word} ({self._condition(node.node.cond, negate)}) {{")
+            self.line(f"{word} ({self._test(node.node.cond, negate)[0]}) {{")
             self._scope(then)
             if not orelse.kept:
                 break
@@ -421,7 +255,7 @@ class Printer:
         else:
             first, branch = head
             self._inline_all(body.steps[:first])
-            cond = self._condition(branch.node.cond, not branch.negate)
+            cond = self._test(branch.node.cond, not branch.negate)[0]
             self.line(f"while ({cond}) {{")
             self._scope(body, first + 1)
         self.line("}")
@@ -461,10 +295,11 @@ class Printer:
         self._declared.remove(name)
 
 
-def declaration(type: Any, name: str) -> str:
-    """`T name`, or what an array's type makes of it."""
-    declare = getattr(type, "declare", None)
-    return f"{type.cpp} {name}" if declare is None else str(declare(name))
+def _sole_assign(body: Body) -> Assign | None:
+    """The assignment that a body consists of, besides expressions."""
+    if body.kept != 1 or not body.steps or not isinstance(body.steps[-1][1], Assign):
+        return None
+    return body.steps[-1][1]
 
 
 def _only_breaks(branch: Branch) -> bool:

@@ -18,7 +18,7 @@ from ..tracer.trace import Op, Value
 from .literals import literal, rounded
 
 if TYPE_CHECKING:
-    from .printer import Printer
+    from .variables import Writer
 
 #: An expression and its C++ precedence (0: primary, lower binds tighter).
 Expression: TypeAlias = tuple[str, int]
@@ -92,14 +92,14 @@ def converted(text: str, source: DataType, dtype: DataType) -> str:
     return static_cast(text, dtype)[0]
 
 
-def _operand(p: Printer, arg: Any, dtype: DataType) -> Expression:
+def _operand(p: Writer, arg: Any, dtype: DataType) -> Expression:
     """An operand that has the type `dtype`."""
     if isinstance(arg, Value):
         return p.text[id(arg)], p.prec.get(id(arg), 0)
     return literal(arg, dtype)
 
 
-def _float_operand(p: Printer, arg: Any, dtype: DataType) -> Expression:
+def _float_operand(p: Writer, arg: Any, dtype: DataType) -> Expression:
     """An operand of a 16-bit float type, as float32."""
     if isinstance(arg, Value):
         return static_cast(p.text[id(arg)], float32)
@@ -116,7 +116,7 @@ def _operand_type(op: Op) -> DataType:
     return result.type  # type: ignore[no-any-return]
 
 
-def render(p: Printer, spec: OpSpec, operands: list[Expression]) -> Expression:
+def render(p: Writer, spec: OpSpec, operands: list[Expression]) -> Expression:
     """A template with its operands filled in."""
     pieces, prec = _PIECES.get(spec) or _pieces(spec)
     out: list[str] = []
@@ -133,7 +133,7 @@ def render(p: Printer, spec: OpSpec, operands: list[Expression]) -> Expression:
     return "".join(out), prec
 
 
-def template(p: Printer, op: Op) -> Expression:
+def template(p: Writer, op: Op) -> Expression:
     """A row such as `{0}[{1}]` whose operands are values and integers."""
     pieces, prec = _PIECES.get(op.spec) or _pieces(op.spec)
     out = []
@@ -150,15 +150,13 @@ def template(p: Printer, op: Op) -> Expression:
     return "".join(out), prec
 
 
-def arith_row(p: Printer, op: Op) -> Expression:
+def arith_row(p: Writer, op: Op) -> Expression:
     """A scalar expression."""
     special = _SPECIAL.get(op.spec)
     return _plain(p, op) if special is None else special(p, op)
 
 
-def _plain(
-    p: Printer, op: Op, spec: OpSpec | None = None, args: tuple[Any, ...] = ()
-) -> Expression:
+def _plain(p: Writer, op: Op, spec: OpSpec | None = None, args: tuple[Any, ...] = ()) -> Expression:
     spec = spec or op.spec
     args = args or op.args
     dtype: DataType = op.result.type  # type: ignore[union-attr]
@@ -172,20 +170,20 @@ def _plain(
     return text, prec
 
 
-def _helper(p: Printer, op: Op) -> Expression:
+def _helper(p: Writer, op: Op) -> Expression:
     """A function of `helpers`, with its type spelled where the arguments could deduce another."""
     dtype: DataType = op.result.type  # type: ignore[union-attr]
-    p.helpers.add(op.spec.extra["helper"])
+    name = op.spec.cpp.partition("(")[0]
+    p.helpers.add(name)
     text, prec = _plain(p, op)
     if dtype.kind == "f":
         p.float_helpers = True
     elif dtype is not int32:
-        name = op.spec.cpp.partition("(")[0]
         text = text.replace(name, f"{name}<{dtype.cpp}>", 1)
     return text, prec
 
 
-def _sum(p: Printer, op: Op) -> Expression:
+def _sum(p: Writer, op: Op) -> Expression:
     """`a + -5` is written `a - 5`, and the other way round."""
     a, b = op.args
     if type(b) in (int, float) and b < 0 and b > -(2**31):
@@ -197,7 +195,7 @@ def _sum(p: Printer, op: Op) -> Expression:
 _OF_BOOLS = {arith.AND: arith.LAND, arith.OR: arith.LOR, arith.XOR: arith.NE}
 
 
-def _bitwise(p: Printer, op: Op) -> Expression:
+def _bitwise(p: Writer, op: Op) -> Expression:
     """On bools the bit operations are the logical ones: pure operands need no short circuit."""
     of_bools = op.result.type is bool_  # type: ignore[union-attr]
     return _plain(p, op, _OF_BOOLS[op.spec] if of_bools else op.spec)
@@ -209,7 +207,7 @@ def _strict(value: Any, dtype: DataType) -> Expression:
     return (text, prec) if dtype is int32 or dtype.kind in "bf" else static_cast(text, dtype)
 
 
-def _shift(p: Printer, op: Op) -> Expression:
+def _shift(p: Writer, op: Op) -> Expression:
     """Shifting a negative number left is undefined in C++: go through the unsigned type."""
     a, b = op.args
     dtype: DataType = op.result.type  # type: ignore[union-attr]
@@ -223,7 +221,7 @@ def _shift(p: Printer, op: Op) -> Expression:
     return static_cast(text, dtype) if dtype.bits < 32 else (text, prec)
 
 
-def _select(p: Printer, op: Op) -> Expression:
+def _select(p: Writer, op: Op) -> Expression:
     """`c ? a : b`; constants get the exact type where the other side does not decide it."""
     c, a, b = op.args
     dtype: DataType = op.result.type  # type: ignore[union-attr]
@@ -235,12 +233,12 @@ def _select(p: Printer, op: Op) -> Expression:
     return render(p, op.spec, [_operand(p, c, bool_), *sides])
 
 
-def _cast(p: Printer, op: Op) -> Expression:
+def _cast(p: Writer, op: Op) -> Expression:
     arg = op.args[0]
     return converted(p.text[id(arg)], arg.type, op.result.type), _PREC_POSTFIX  # type: ignore[union-attr]
 
 
-def _not(p: Printer, op: Op) -> Expression:
+def _not(p: Writer, op: Op) -> Expression:
     return negated(p, op.args[0])
 
 
@@ -255,7 +253,7 @@ _OPPOSITE = {
 }
 
 
-def negated(p: Printer, cond: Any) -> Expression:
+def negated(p: Writer, cond: Any) -> Expression:
     """The opposite of a condition."""
     if not isinstance(cond, Value):
         return literal(not cond, bool_)
@@ -270,7 +268,7 @@ def negated(p: Printer, cond: Any) -> Expression:
     return "!" + paren(p.text[id(cond)], p.prec.get(id(cond), 0), _PREC_UNARY), _PREC_UNARY
 
 
-_SPECIAL: dict[OpSpec, Callable[[Printer, Op], Expression]] = {
+_SPECIAL: dict[OpSpec, Callable[[Writer, Op], Expression]] = {
     arith.ADD: _sum,
     arith.SUB: _sum,
     arith.AND: _bitwise,
@@ -302,7 +300,7 @@ _ASSIGNS = {
 }
 
 
-def update(p: Printer, var: Value, value: Any) -> str | None:
+def update(p: Writer, var: Value, value: Any) -> str | None:
     """`var += x` and the like, when `value` is such an operation on `var` itself."""
     op = value.node if isinstance(value, Value) else None
     if not isinstance(op, Op) or op.spec not in _ASSIGNS or op.args[0] is not var:

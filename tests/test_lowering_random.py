@@ -286,7 +286,7 @@ def _compile(traces: list[tr.Trace], folder: Path) -> Any:
     source = folder / "kernels.cpp"
     source.write_text("".join(texts))
     flags = ["-std=c++17", "-O0", "-fwrapv", "-shared", "-fPIC", "-Wall", "-Werror"]
-    flags += ["-Wno-unused", "-Wno-maybe-uninitialized"]
+    flags += ["-Wno-unused", "-Wno-maybe-uninitialized", "-Wno-tautological-compare"]
     done = subprocess.run(
         ["g++", *flags, str(source), "-o", str(folder / "kernels.so")],
         capture_output=True,

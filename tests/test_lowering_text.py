@@ -675,6 +675,48 @@ def branches(k: Kernel) -> None:
 
 
 @golden("""
+AscendC::LocalTensor<float> x(AscendC::TPosition::VECIN, 0, 1024);
+AscendC::LocalTensor<float> y(AscendC::TPosition::VECIN, 4096, 1024);
+AscendC::LocalTensor<float> t = n > 3 ? x : y;
+int32_t k = (n == 1 || n > 7) ? n * 2 : -1;
+float far = f < 0.5f ? 1.0f : f;
+int32_t after;
+if (n < 0) {
+    after = n;
+} else {
+    t.SetValue(0, 1.0f);
+    after = 5;
+}
+t.SetValue(k, far + static_cast<float>(after));
+""")
+def choices(k: Kernel) -> None:
+    n, f = k.scalar("n"), k.scalar("f", float32)
+    x, y = local("x"), local("y", 4096)
+    t = k.var("t", None, x.type)
+    with k.if_(n > 3):
+        k.assign((t, x))
+    with k.else_():
+        k.assign((t, y))
+    near = k.var("k")
+    with k.if_((n == 1) | (n > 7)):
+        k.assign((near, named(n * 2, "double")))
+    with k.else_():
+        k.assign((near, -1))
+    far = k.var("far", None, float32)
+    with k.if_(logical_not(f < 0.5)):
+        k.assign((far, f))
+    with k.else_():
+        k.assign((far, 1.0))
+    after = k.var("after")
+    with k.if_(n < 0):
+        k.assign((after, n))
+    with k.else_():
+        t.set_value(0, 1)
+        k.assign((after, 5))
+    t.set_value(near, far + convert(after, float32))
+
+
+@golden("""
 AscendC::GlobalTensor<float> x_gm;
 x_gm.SetGlobalBuffer(x);
 AscendC::GlobalTensor<float> before = x_gm[n];
@@ -730,7 +772,7 @@ if (n_1 > 1) {
     const int32_t e = half_.GetValue(5);
     half_.SetValue(e, e);
 }
-AscendC::LocalTensor<int32_t> tile(AscendC::TPosition::VECIN, 1, 8);
+AscendC::LocalTensor<int32_t> tile(AscendC::TPosition::VECIN, 32, 8);
 const int32_t value = tile.GetValue(0);
 const bool cond = value > n;
 half_.SetValue(value, cond ? value : static_cast<int32_t>(cond));
@@ -754,7 +796,7 @@ def names(k: Kernel) -> None:
     with k.if_(n > 1):
         u = named(x.get_value(5), "é")
         x.set_value(u, u)
-    t = local("TILE", 1, 8, int32)
+    t = local("TILE", 32, 8, int32)
     value = t.get_value(0)
     cond = value > n_
     x.set_value(value, record(arith.SELECT, (cond, value, convert(cond, int32)), int32))
@@ -809,6 +851,19 @@ def test_print() -> None:
         'AscendC::printf("100%% n = %d, %f %lu %d `x` (LocalTensor of float32 in VECIN)\\n", '
         "n + 1, static_cast<float>(h), u, static_cast<int32_t>(n > 0));"
     )
+
+
+def test_a_message_is_printed_once() -> None:
+    with Kernel() as k:
+        n = k.scalar("n")
+        with k.if_(n < 0):
+            pieces = ("ValueError: ", n, "\n")
+            k.recorder.record(debug.PRINTF, debug.PRINTF.forms[0], (pieces,), None)
+            k.jump("trap", "ValueError: {n}")
+    assert body(emit(k.trace)).splitlines()[1:3] == [
+        '    AscendC::printf("ValueError: %d\\n", n);',
+        "    AscendC::Trap();",
+    ]
 
 
 @pytest.mark.parametrize(

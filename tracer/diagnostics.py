@@ -9,13 +9,17 @@ written. Imports nothing from the project.
 from __future__ import annotations
 
 import linecache
+import os
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
+
+_OWN = os.path.join(os.path.dirname(__file__), "")
 
 
 class Kind(Enum):
@@ -26,8 +30,7 @@ class Kind(Enum):
     INTERNAL = "a defect of asctrace"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of codes: what a finding with this code means."""
 
     code: str
@@ -143,6 +146,15 @@ _rows(
             "The operation reads and writes only tensors in certain memories.",
         ),
         (
+            "AT0117",
+            "operands overlap in part",
+            (
+                "An element-wise operation may work in place, on the very same elements; where a "
+                "source and the destination share only a part, later elements read what earlier "
+                "ones wrote, or not, as the pipe happens to run."
+            ),
+        ),
+        (
             "AT0201",
             "access out of bounds",
             "The access leaves the tensor, its buffer or the array it views.",
@@ -204,7 +216,7 @@ _rows(
         (
             "AT0304",
             "not available on this chip",
-            "The operation has no row for this chip.",
+            "The chip, or what the operation does on it, is not in the tables.",
         ),
         (
             "AT0305",
@@ -230,8 +242,7 @@ _rows(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
 
     file: str
@@ -247,26 +258,51 @@ class Span:
 
 
 def span_of(site: Site) -> Span | None:
-    """The source span of a site, or None for a site that has no line."""
+    """The source span of a site, or None for a site that has no line.
+
+    A site in the tracer's own Python (`sorted` and others that call back) counts as its caller's.
+    """
+    site = _users(site)
     if site is None:
         return None
     code, pc, _ = site
     line, end_line, col, end_col = code.instrs[pc].span
-    name = code.code.co_qualname.rsplit(".<locals>.", 1)[-1]
-    return Span(
-        code.code.co_filename, name, line or code.code.co_firstlineno, col, end_line, end_col
-    )
+    function = code.code
+    name = function.co_qualname.rsplit(".<locals>.", 1)[-1]
+    if line is None or (col is None and line == function.co_firstlineno):
+        line = def_line(function)
+    return Span(function.co_filename, name, line, col, end_line, end_col)
 
 
 def stack_of(site: Site) -> tuple[Span, ...]:
     """The user's call stack of a site, innermost first, the site itself included."""
     spans: list[Span] = []
+    site = _users(site)
     while site is not None:
         span = span_of(site)
-        if span is not None:
-            spans.append(span)
-        site = site[2]
+        assert span is not None
+        spans.append(span)
+        site = _users(site[2])
     return tuple(spans)
+
+
+def _users(site: Site) -> Site:
+    """The innermost site in the user's code."""
+    while site is not None and site[0].code.co_filename.startswith(_OWN):
+        site = site[2]
+    return site
+
+
+def def_line(code: Any) -> int:
+    """The line of `def`: a code object starts at its first decorator."""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)
+    if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
+        return first
+    for number, text in enumerate(lines[first:], first + 1):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return number
+    return first
 
 
 def excerpt(span: Span) -> str | None:
@@ -285,6 +321,20 @@ def excerpt(span: Span) -> str | None:
     indent = len(text) - len(text.lstrip())
     carets = " " * (start - indent) + "^" * max(1, end - start)
     return f"    {text.strip()}\n    {carets}"
+
+
+def caller(package: str) -> Span:
+    """The place in CPython's own frames that called into a package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != package and not name.startswith(package + "."):
+            break
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, col, end_col = positions
+    return Span(code.co_filename, code.co_qualname, line or frame.f_lineno, col, end_line, end_col)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,17 +385,15 @@ def _callers(stack: Sequence[Span]) -> list[str]:
     return lines
 
 
-@dataclass(eq=False)
 class KernelError(Exception):
     """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
 
-    findings: list[Finding] = field(default_factory=list)
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join(str(f) for f in self.findings)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.findings,)
 
     @property
     def code(self) -> str:

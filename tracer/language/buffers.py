@@ -130,3 +130,6 @@ class LocalMemAllocator(Value):
 
     def __repr__(self) -> str:
         return f"<LocalMemAllocator {self.name}>"
+
+
+HandleType.proxy = TBufHandle

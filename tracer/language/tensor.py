@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostics import error
+from ..diagnostics import Site, error
 from ..ops import tensor as rows
 from ..ops import tensor_info as info
-from ..ops.spec import KINDS, OpFunction, record
+from ..ops.spec import KINDS, OpFunction, OpSpec, record
 from ..trace import Value, current, describe
 from .dtypes import DataType
 from .enums import MEMORY, TPosition
-from .scalar import Scalar
 from .types import BufferInfo, GlobalPointerType, GlobalTensorType, LocalTensorType
 
 _is_int = KINDS["int"][1]
@@ -48,8 +47,37 @@ class GlobalAddress(Value):
         return f"<GlobalAddress {self.name} of {self.type.dtype}>"
 
 
-def _start_stop(tensor: Any, index: Any) -> tuple[Any, Any]:
-    """Start and size (or None) of a slice in elements."""
+def _bound(tensor: Any, part: Any) -> Any:
+    """One end of a slice: a Python integer or a runtime one."""
+    if not _is_int(part):
+        raise error(
+            "AT0106",
+            f"a tensor is sliced by integers, not {describe(part)}",
+            current("slice").site(),
+            hint="tensor[start:] or tensor[start:stop]",
+        )
+    if isinstance(part, Value):
+        return part
+    part = int(part)
+    if part < 0:
+        raise error(
+            "AT0201",
+            f"a slice of {describe(tensor)} counts from the front, {part} is negative",
+            current("slice").site(),
+            hint="give the offset from the start",
+        )
+    if type(tensor.size) is int and part > tensor.size:
+        raise error(
+            "AT0201",
+            f"a slice of {describe(tensor)} reaches {part}, but it has {tensor.size} elements",
+            current("slice").site(),
+            hint="a slice lies inside its tensor",
+        )
+    return part
+
+
+def _view(tensor: Any, index: slice, spec: OpSpec) -> Any:
+    """`tensor[start:stop]`, a view that begins `start` elements later."""
     if index.step is not None:
         raise error(
             "AT0106",
@@ -57,23 +85,21 @@ def _start_stop(tensor: Any, index: Any) -> tuple[Any, Any]:
             current("slice").site(),
             hint="tensor[start:] or tensor[start:stop]; strides go into the repeat parameters",
         )
-    start = 0 if index.start is None else index.start
-    for part in (start, index.stop):
-        if part is not None and not _is_int(part):
-            raise error(
-                "AT0106",
-                f"a tensor is sliced by integers, not {describe(part)}",
-                current("slice").site(),
-                hint="tensor[start:] or tensor[start:stop]",
-            )
-        if part is not None and not isinstance(part, Scalar) and part < 0:
+    start = 0 if index.start is None else _bound(tensor, index.start)
+    size = None
+    if index.stop is not None:
+        size = _bound(tensor, index.stop) - start
+        if not isinstance(size, Value) and size < 0:
             raise error(
                 "AT0201",
-                f"a tensor slice counts from the front, {part} is negative",
+                f"a slice of {describe(tensor)} begins at {start} and ends before, at "
+                f"{start + size}",
                 current("slice").site(),
-                hint="the length is not known on the device: give the offset from the start",
+                hint="tensor[start:stop], with stop at least start",
             )
-    return start, None if index.stop is None else index.stop - start
+    elif type(start) is int and start == 0:
+        return tensor
+    return record(spec, spec.forms[0], (tensor, start, size), current("slice"))
 
 
 class GlobalTensor(Value):
@@ -117,11 +143,7 @@ class GlobalTensor(Value):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            start, size = _start_stop(self, index)
-            if type(start) is int and start == 0 and size is None:
-                return self
-            spec = rows.GLOBAL_SLICE
-            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+            return _view(self, index, rows.GLOBAL_SLICE)
         if not _is_int(index):
             raise error(
                 "AT0106",
@@ -129,20 +151,19 @@ class GlobalTensor(Value):
                 current("index").site(),
                 hint="tensor[start:] is the view from `start`, get_value(i) reads an element",
             )
-        spec = rows.GLOBAL_SLICE
-        return record(spec, spec.forms[0], (self, index, None), current("index"))
+        return _view(self, slice(index, None), rows.GLOBAL_SLICE)
 
     def __call__(self, index: Any) -> Any:
         """Element `index`, as `get_value(index)`."""
         return self.get_value(index)
 
-    set_global_buffer = rows.method(rows.SET_GLOBAL_BUFFER)
-    get_value = rows.method(rows.GLOBAL_GET_VALUE)
-    set_value = rows.method(rows.GLOBAL_SET_VALUE)
-    get_phy_addr = rows.method(info.GLOBAL_GET_PHY_ADDR)
-    get_shape_info = rows.method(info.GLOBAL_GET_SHAPE_INFO)
-    set_shape_info = rows.method(info.GLOBAL_SET_SHAPE_INFO)
-    set_l2_cache_hint = rows.method(info.GLOBAL_SET_L2_CACHE_HINT)
+    set_global_buffer = OpFunction(rows.SET_GLOBAL_BUFFER)
+    get_value = OpFunction(rows.GLOBAL_GET_VALUE)
+    set_value = OpFunction(rows.GLOBAL_SET_VALUE)
+    get_phy_addr = OpFunction(info.GLOBAL_GET_PHY_ADDR)
+    get_shape_info = OpFunction(info.GLOBAL_GET_SHAPE_INFO)
+    set_shape_info = OpFunction(info.GLOBAL_SET_SHAPE_INFO)
+    set_l2_cache_hint = OpFunction(info.GLOBAL_SET_L2_CACHE_HINT)
 
     def get_size(self) -> Any:
         """Elements given to `set_global_buffer` (`GetSize`); AT0106 when none were."""
@@ -162,6 +183,23 @@ class GlobalTensor(Value):
         return f"<GlobalTensor {self.name} of {self.type.dtype}>"
 
 
+def _check_extent(what: str, value: Any, site: Site) -> None:
+    if not _is_int(value):
+        raise error(
+            "AT0106",
+            f"the {what} of a LocalTensor is an integer, not {describe(value)}",
+            site,
+            hint="LocalTensor(dtype, pos, addr, tile_size): addr in bytes, tile_size in elements",
+        )
+    if not isinstance(value, Value) and value < 0:
+        raise error(
+            "AT0108",
+            f"the {what} of a LocalTensor is {value}",
+            site,
+            hint="LocalTensor(dtype, pos, addr, tile_size): both count from 0 up",
+        )
+
+
 class LocalTensor(Value):
     """A tensor in on-chip memory (`AscendC::LocalTensor<T>`).
 
@@ -171,10 +209,11 @@ class LocalTensor(Value):
     or `set_addr_with_offset` fills it. `tensor[start:stop]` is the view of these elements, as is
     `tensor[start]` with all that follow; `tensor(i)` reads an element, `tensor[i] = v` writes it.
 
-    `owner` is the queue or TBuf it comes from, `offset` its place in their buffer in bytes.
+    `owner` is the queue or TBuf it comes from. `base` and `offset` say where it lies: so many bytes
+    (None if unknown) into a buffer, or into a memory, by its name, when the address is known.
     """
 
-    __slots__ = ("bound", "offset", "owner", "size")
+    __slots__ = ("base", "bound", "offset", "owner", "size")
 
     def __init__(
         self,
@@ -202,9 +241,22 @@ class LocalTensor(Value):
                 recorder.site(),
                 hint="asc.TPosition.VECIN, VECCALC or VECOUT for vector data",
             )
+        for what, value in (("address", addr), ("size", tile_size)):
+            _check_extent(what, value, recorder.site())
+        addr, tile_size = (v if isinstance(v, Value) else int(v) for v in (addr, tile_size))
+        memory = MEMORY[pos]
+        unit = recorder.trace.chip.alignment[memory]
+        if not isinstance(addr, Value) and addr % unit:
+            raise error(
+                "AT0103",
+                f"a LocalTensor begins at byte {addr}, {addr % unit} past a multiple of {unit}",
+                recorder.site(),
+                hint=f"addresses in {memory} are multiples of {unit} bytes",
+            )
         super().__init__(LocalTensorType(dtype, pos), recorder.block)
         self.size: Any = None if empty else tile_size
-        self.offset: int | None = None if empty else 0
+        self.base: Any = self if empty or isinstance(addr, Value) else memory
+        self.offset: int | None = 0 if isinstance(addr, Value) else addr
         self.owner: Any = None
         self.bound = not empty
         if empty:
@@ -217,18 +269,27 @@ class LocalTensor(Value):
 
     @classmethod
     def view(
-        cls, type: LocalTensorType, block: Any, size: Any, offset: int | None, owner: Any = None
+        cls,
+        type: LocalTensorType,
+        block: Any,
+        size: Any,
+        offset: int | None,
+        base: Any = None,
+        owner: Any = None,
     ) -> LocalTensor:
-        """A proxy for the result of an operation; `offset` in bytes from its buffer, if known."""
+        """A proxy for the result of an operation: a part of `base`, or a buffer of its own."""
         self = cls.__new__(cls)
         Value.__init__(self, type, block)
         self.size = size
+        self.base = self if base is None else base
         self.offset = offset
         self.owner = owner
         self.bound = True
         return self
 
-    def rebind(self, kind: LocalTensorType, size: Any, offset: int | None, owner: Any) -> None:
+    def rebind(
+        self, kind: LocalTensorType, size: Any, offset: int | None, owner: Any, base: Any = None
+    ) -> None:
         """The tensor names other memory from here on; what differs from before is unknown."""
         if self.bound and MEMORY[kind.position] != MEMORY[self.type.position]:
             raise error(
@@ -239,10 +300,12 @@ class LocalTensor(Value):
             )
         if self.bound:
             size = size if type(size) is int and size == self.size else None
-            offset = offset if offset == self.offset else None
+            offset = offset if offset == self.offset and base is None else None
+            base = None
             owner = owner if owner is self.owner else None
         self.type = kind
         self.size, self.offset, self.owner = size, offset, owner
+        self.base = self if base is None else base
         self.bound = True
 
     @property
@@ -252,11 +315,7 @@ class LocalTensor(Value):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            start, size = _start_stop(self, index)
-            if type(start) is int and start == 0 and size is None:
-                return self
-            spec = rows.LOCAL_SLICE
-            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+            return _view(self, index, rows.LOCAL_SLICE)
         if not _is_int(index):
             raise error(
                 "AT0106",
@@ -264,8 +323,7 @@ class LocalTensor(Value):
                 current("index").site(),
                 hint="tensor[start:] is the view from `start`, tensor(i) reads an element",
             )
-        spec = rows.LOCAL_SLICE
-        return record(spec, spec.forms[0], (self, index, None), current("index"))
+        return _view(self, slice(index, None), rows.LOCAL_SLICE)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.set_value(index, value)
@@ -274,20 +332,20 @@ class LocalTensor(Value):
         """Element `index`, as `get_value(index)`."""
         return self.get_value(index)
 
-    get_value = rows.method(rows.LOCAL_GET_VALUE)
-    set_value = rows.method(rows.LOCAL_SET_VALUE)
-    get_length = rows.method(info.LOCAL_GET_LENGTH)
-    get_phy_addr = rows.method(info.LOCAL_GET_PHY_ADDR)
-    get_position = rows.method(info.LOCAL_GET_POSITION)
-    get_shape_info = rows.method(info.LOCAL_GET_SHAPE_INFO)
-    get_user_tag = rows.method(info.LOCAL_GET_USER_TAG)
-    print = rows.method(info.LOCAL_PRINT)
-    set_addr_with_offset = rows.method(info.LOCAL_SET_ADDR_WITH_OFFSET)
-    set_buffer_len = rows.method(info.LOCAL_SET_BUFFER_LEN)
-    set_shape_info = rows.method(info.LOCAL_SET_SHAPE_INFO)
-    set_size = rows.method(info.LOCAL_SET_SIZE)
-    set_user_tag = rows.method(info.LOCAL_SET_USER_TAG)
-    to_file = rows.method(info.LOCAL_TO_FILE)
+    get_value = OpFunction(rows.LOCAL_GET_VALUE)
+    set_value = OpFunction(rows.LOCAL_SET_VALUE)
+    get_length = OpFunction(info.LOCAL_GET_LENGTH)
+    get_phy_addr = OpFunction(info.LOCAL_GET_PHY_ADDR)
+    get_position = OpFunction(info.LOCAL_GET_POSITION)
+    get_shape_info = OpFunction(info.LOCAL_GET_SHAPE_INFO)
+    get_user_tag = OpFunction(info.LOCAL_GET_USER_TAG)
+    print = OpFunction(info.LOCAL_PRINT)
+    set_addr_with_offset = OpFunction(info.LOCAL_SET_ADDR_WITH_OFFSET)
+    set_buffer_len = OpFunction(info.LOCAL_SET_BUFFER_LEN)
+    set_shape_info = OpFunction(info.LOCAL_SET_SHAPE_INFO)
+    set_size = OpFunction(info.LOCAL_SET_SIZE)
+    set_user_tag = OpFunction(info.LOCAL_SET_USER_TAG)
+    to_file = OpFunction(info.LOCAL_TO_FILE)
 
     def reinterpret_cast(self, dtype: DataType) -> Any:
         """The same bytes as elements of `dtype` (`ReinterpretCast<T>()`)."""

@@ -9,71 +9,83 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..chip import BLOCK_BYTES
 from ..diagnostics import Site
 from ..trace import Value
 from .dtypes import DataType
 from .enums import Hardware, TPosition
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalPointerType:
-    """`__gm__ T*`."""
+class _Interned(type):
+    """Calls with equal arguments give the same object, so that types compare by identity."""
 
-    dtype: DataType
+    _made: dict[tuple[Any, ...], Any]
+
+    def __init__(cls, *args: Any) -> None:
+        super().__init__(*args)
+        cls._made = {}
+
+    def __call__(cls, *fields: Any) -> Any:
+        try:
+            return cls._made[fields]
+        except KeyError:
+            return cls._made.setdefault(fields, super().__call__(*fields))
+
+
+class GlobalPointerType(metaclass=_Interned):
+    """`__gm__ T*`; `cpp` is the C++ spelling."""
+
+    __slots__ = ("cpp", "dtype")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"__gm__ {self.dtype.cpp}*"
+    def __init__(self, dtype: DataType) -> None:
+        self.dtype = dtype
+        self.cpp = f"__gm__ {dtype.cpp}*"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"address of {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalTensorType:
+class GlobalTensorType(metaclass=_Interned):
     """`AscendC::GlobalTensor<T>`; the dtype is None until a buffer is set."""
 
-    dtype: DataType | None
+    __slots__ = ("cpp", "dtype")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::GlobalTensor<{self.dtype.cpp if self.dtype else 'uint8_t'}>"
+    def __init__(self, dtype: DataType | None) -> None:
+        self.dtype = dtype
+        self.cpp = f"AscendC::GlobalTensor<{dtype.cpp if dtype else 'uint8_t'}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"GlobalTensor of {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTensorType:
+class LocalTensorType(metaclass=_Interned):
     """`AscendC::LocalTensor<T>` at a logical position."""
 
-    dtype: DataType
-    position: TPosition
+    __slots__ = ("cpp", "dtype", "position")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::LocalTensor<{self.dtype.cpp}>"
+    def __init__(self, dtype: DataType, position: TPosition) -> None:
+        self.dtype = dtype
+        self.position = position
+        self.cpp = f"AscendC::LocalTensor<{dtype.cpp}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"LocalTensor of {self.dtype} in {self.position.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class PipeType:
+class PipeType(metaclass=_Interned):
     """`AscendC::TPipe`."""
+
+    __slots__ = ()
 
     cpp: ClassVar[str] = "AscendC::TPipe"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "TPipe"
 
 
@@ -81,129 +93,127 @@ def _position(pos: TPosition) -> str:
     return f"AscendC::TPosition::{pos.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueType:
+class QueueType(metaclass=_Interned):
     """`AscendC::TQue<position, depth>`, or `AscendC::TQueBind<src, dst, depth>` when `src` is set.
 
     `position` is where the tensors live.
     """
 
-    position: TPosition
-    depth: int
-    src: TPosition | None = None
-    dst: TPosition | None = None
-    mask: int = 0
+    __slots__ = ("cpp", "depth", "dst", "mask", "position", "src")
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        mask = f", {self.mask}" if self.mask else ""
-        if self.src is None or self.dst is None:
-            return f"AscendC::TQue<{_position(self.position)}, {self.depth}{mask}>"
-        ends = f"{_position(self.src)}, {_position(self.dst)}"
-        return f"AscendC::TQueBind<{ends}, {self.depth}{mask}>"
+    def __init__(
+        self,
+        position: TPosition,
+        depth: int,
+        src: TPosition | None = None,
+        dst: TPosition | None = None,
+        mask: int = 0,
+    ) -> None:
+        self.position, self.depth, self.src, self.dst, self.mask = position, depth, src, dst, mask
+        rest = f"{depth}, {mask}" if mask else str(depth)
+        if src is None or dst is None:
+            self.cpp = f"AscendC::TQue<{_position(position)}, {rest}>"
+        else:
+            self.cpp = f"AscendC::TQueBind<{_position(src)}, {_position(dst)}, {rest}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         if self.src is None or self.dst is None:
             return f"TQue in {self.position.name}"
         return f"TQueBind from {self.src.name} to {self.dst.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class BufType:
+class BufType(metaclass=_Interned):
     """`AscendC::TBuf<position>`."""
 
-    position: TPosition
+    __slots__ = ("cpp", "position")
 
     depth: ClassVar[int] = 0
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::TBuf<{_position(self.position)}>"
+    def __init__(self, position: TPosition) -> None:
+        self.position = position
+        self.cpp = f"AscendC::TBuf<{_position(position)}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"TBuf in {self.position.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class PoolType:
-    """`AscendC::TBufPool<position, buffers>`."""
-
-    position: TPosition
-    buffers: int
-
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        size = f", {self.buffers}" if self.buffers != DEFAULT_POOL_BUFFERS else ""
-        return f"AscendC::TBufPool<{_position(self.position)}{size}>"
-
-    def __str__(self) -> str:
-        return f"TBufPool in {self.position.name}"
 
 
 #: Buffers of a `TBufPool` whose declaration does not say.
 DEFAULT_POOL_BUFFERS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class HandleType:
+class PoolType(metaclass=_Interned):
+    """`AscendC::TBufPool<position, buffers>`."""
+
+    __slots__ = ("buffers", "cpp", "position")
+
+    def __init__(self, position: TPosition, buffers: int) -> None:
+        self.position = position
+        self.buffers = buffers
+        size = f", {buffers}" if buffers != DEFAULT_POOL_BUFFERS else ""
+        self.cpp = f"AscendC::TBufPool<{_position(position)}{size}>"
+
+    def __repr__(self) -> str:
+        return f"TBufPool in {self.position.name}"
+
+
+class HandleType(metaclass=_Interned):
     """`AscendC::TBufHandle`, by which custom pools name a buffer."""
 
-    cpp: ClassVar[str] = "AscendC::TBufHandle"
+    __slots__ = ()
 
-    def __str__(self) -> str:
+    cpp: ClassVar[str] = "AscendC::TBufHandle"
+    proxy: ClassVar[Any] = None
+
+    def __repr__(self) -> str:
         return "TBufHandle"
 
 
-@dataclass(frozen=True, slots=True)
-class AllocatorType:
+class AllocatorType(metaclass=_Interned):
     """`AscendC::LocalMemAllocator<hardware>`."""
 
-    hardware: Hardware
+    __slots__ = ("cpp", "hardware")
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        if self.hardware is Hardware.UB:
-            return "AscendC::LocalMemAllocator<>"
-        return f"AscendC::LocalMemAllocator<AscendC::Hardware::{self.hardware.name}>"
+    def __init__(self, hardware: Hardware) -> None:
+        self.hardware = hardware
+        name = "" if hardware is Hardware.UB else f"AscendC::Hardware::{hardware.name}"
+        self.cpp = f"AscendC::LocalMemAllocator<{name}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"LocalMemAllocator of {self.hardware.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeInfoType:
+class ShapeInfoType(metaclass=_Interned):
     """`AscendC::ShapeInfo`."""
+
+    __slots__ = ()
 
     cpp: ClassVar[str] = "AscendC::ShapeInfo"
     proxy: ClassVar[Any] = None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "ShapeInfo"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
-    """`T name[length]`, an array of the scalar unit; `element` is a dtype or a struct's type."""
+class ArrayType(metaclass=_Interned):
+    """`T name[length]`, an array of the scalar unit; `element` is a dtype or a struct's type.
 
-    element: Any
-    length: int
+    `cpp` spells the element type.
+    """
+
+    __slots__ = ("cpp", "element", "length")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling of the element type."""
-        return str(self.element.cpp)
+    def __init__(self, element: Any, length: int) -> None:
+        self.element = element
+        self.length = length
+        self.cpp = str(element.cpp)
 
     def declare(self, name: str) -> str:
         """A declaration, without the semicolon."""
-        return f"{self.element.cpp} {name}[{self.length}]"
+        return f"{self.cpp} {name}[{self.length}]"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"array of {self.length} {self.element}"
 
 
@@ -267,4 +277,6 @@ class BufferInfo:
         """Bytes a buffer takes, rounded up to 32, or None if known only on the device."""
         if isinstance(self.length, Value):
             return None
-        return (int(self.length) + 31) // 32 * 32 if self.rounded else int(self.length)
+        if not self.rounded:
+            return int(self.length)
+        return (int(self.length) + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES

@@ -84,6 +84,7 @@ def _get_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
         size,
         None if isinstance(offset, Value) else offset,
         buf,
+        buf,
     )
 
 

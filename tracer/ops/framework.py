@@ -117,6 +117,7 @@ def _tensor_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Any
         recorder.block,
         elements(queue, operand),
         0,
+        None,
         queue,
     )
 
@@ -344,7 +345,7 @@ INIT_BUF_HANDLE = _queue_row(
     "init_buf_handle", "InitBufHandle",
     "Describe one buffer of the queue to a custom pool (`InitBufHandle`).",
     (("call", (Param("buf_pool", "pool", "object"), Param("index", "int", cpp="uint32_t"), _HANDLE,
-               Param("cur_pool_addr", "handle", "object"),
+               Param("cur_pool_addr", "int", cpp="uint32_t"),
                Param("len", "int", cpp="uint32_t"))),),
 )  # fmt: skip
 INIT_START_BUF_HANDLE = _queue_row(

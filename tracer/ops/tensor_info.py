@@ -64,6 +64,7 @@ def _cast_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value
         recorder.block,
         size,
         tensor.offset,
+        tensor.base,
         tensor.owner,
     )
 
@@ -100,7 +101,7 @@ def _move(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -
         fixed = not isinstance(offset, Value)
         start = start + offset * src.dtype.sizeof() if fixed else None
     tensor.rebind(
-        LocalTensorType(tensor.dtype, src.type.position), None, start, src.owner
+        LocalTensorType(tensor.dtype, src.type.position), None, start, src.owner, src.base
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ class Snapshot:
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -54,10 +55,11 @@ class Snapshot:
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
         self.controls = len(vm.controls)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
-        return Mark(self.block, self.length, self.births)
+        return Mark(self.block, self.length)
 
     def restore(self, vm: Machine, frame: Frame, truncate: bool = False) -> None:
         """Bring the frame and the journal back; with `truncate` the recorded nodes too."""
@@ -67,6 +69,7 @@ class Snapshot:
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
         del vm.controls[self.controls :]
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -83,8 +86,9 @@ def run_region(
     before: Snapshot,
     trap: bool = True,
 ) -> list[Path]:
-    """Run from `pc` into `block` until a stop; the paths that leave, with all changes since `before`.
+    """Run from `pc` into `block` until a stop; the paths that leave, with what changed.
 
+    The outermost region keeps the changes since `before`, inner ones belong to it.
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
@@ -92,13 +96,14 @@ def run_region(
     controls = len(vm.controls)
     if not controls:
         vm.base = before.heap
-    vm.controls.append(frame.site())
+    control = frame.site()
+    vm.controls.append(control)
     vm.journaling = True
     frame.depth += 1
     frame.pending = []
     vm.block, frame.stops, frame.jumps, frame.pc = block, stops, jumps, pc
     try:
-        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap))
+        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap), control)
     finally:
         vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
         frame.depth -= 1
@@ -143,10 +148,10 @@ def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
 def branch(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> Any:
     """Trace both arms of `if cond: goto a else: goto b`; returns how the run goes on."""
     flow = frame.program.flow
-    _restart_loops(frame, flow, a, b)
     stops = frame.stops
     site = frame.site()
     cond, a, b = fold(vm, frame, cond, a, b)
+    _restart_loops(frame, flow, a, b)
     joins = flow.joins(frame.pc, (a, b), stops)
     before = Snapshot(vm, frame)
     then, orelse = Block(vm.block), Block(vm.block)
@@ -205,6 +210,7 @@ def resolve(
     with which the run ends.
     """
     groups: dict[int, list[Path]] = {}
+    gone = len(frame.pending)
     for path in paths:
         if path.dest not in own and path.dest in frame.jumps:
             frame.pending.append(path)
@@ -213,6 +219,9 @@ def resolve(
     mine = [d for d in groups if d in own]
     if not mine:
         return [path for group in groups.values() for path in group]
+    if len(frame.pending) > gone:
+        # What follows here does not run on the ways that have left.
+        vm.controls.append(frame.site())
     if len(groups) == 1:
         merge(vm, frame, groups[mine[0]], mark)
         return mine[0]
@@ -342,8 +351,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
     try:
         for frame.pc in range(start, end):
             handler, arg = frame.ops[frame.pc]
-            if handler(vm, frame, arg) is not None:
-                return None
+            handler(vm, frame, arg)
         value = frame.stack.pop()
         second: Scalar | None = truth(value) if isinstance(value, Scalar) else None
         nodes = vm.block.nodes
@@ -375,8 +383,8 @@ _PURE = {
 }  # fmt: skip
 
 
-def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
-    """The paths a run ended with, the pending ones included."""
+def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> list[Path]:
+    """The paths a run ended with, the pending ones included; `control` is what it stood under."""
     if type(result) is list:
         return frame.pending + result
     if result is YIELD:
@@ -384,8 +392,9 @@ def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
             "AT0303",
             "`yield` under a runtime condition or in a runtime loop",
             frame.site(),
+            notes=[("the condition or loop is here", control)],
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .objects import order_of
+
 _MISSING: Any = object()
 
 
@@ -26,11 +28,7 @@ def sorted_(iterable: Any, *, key: Any = None, reverse: Any = False) -> Any:
     if key is None:
         items.sort(reverse=reverse)
         return items
-    keyed = [(key(item), k, item) for k, item in enumerate(items)]
-    keys = [pair[0] for pair in keyed]
-    order = list(range(len(items)))
-    order.sort(key=keys.__getitem__, reverse=reverse)
-    return [items[k] for k in order]
+    return [items[k] for k in order_of([key(item) for item in items], reverse)]
 
 
 def _best(args: Any, key: Any, default: Any, name: str, take_first: Any) -> Any:

@@ -1,0 +1,140 @@
+"""Differential testing: CPython against asctrace.
+
+`check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace in
+the simulator, and compares what was stored. `check_vm` runs plain Python natively and through the
+VM on concrete values. Both raise `Difference`, whose text is the whole program.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import traceback
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import asctrace as asc
+from asctrace.runtime.simulator import Program, compile_trace, simulate
+from asctrace.tracer.chip import chip
+from asctrace.tracer.language.dtypes import bool_, float32, int32, int64
+from asctrace.tracer.language.types import GlobalPointerType
+from asctrace.tracer.vm import trace_function
+from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
+from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram
+
+CHIP = chip("Ascend910B1")
+OUTS = 96
+FLOAT_OUTS = 32
+UNSET = -77
+
+
+class Difference(AssertionError):
+    """CPython and asctrace disagree about a program."""
+
+    def __init__(self, program: Any, what: str) -> None:
+        super().__init__(f"{what}\n\n{program}")
+
+
+def _namespace(source: str, **names: Any) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"__name__": "generated", **names}
+    exec(compile(source, "<generated>", "exec"), namespace)
+    return namespace
+
+
+def _told(exc: BaseException) -> str:
+    return "".join(traceback.format_exception(exc)).rstrip()
+
+
+# -- the whole path ---------------------------------------------------------------------------------
+
+
+class _Tensor:
+    """What a `GlobalTensor` is to a kernel that CPython runs."""
+
+    def __init__(self) -> None:
+        self.data: list[Any] = []
+
+    def set_global_buffer(self, data: list[Any]) -> None:
+        self.data = data
+
+    def get_value(self, index: int) -> Any:
+        return self.data[index]
+
+    def set_value(self, index: int, value: Any) -> None:
+        self.data[index] = value
+
+
+_NATIVE = SimpleNamespace(GlobalTensor=_Tensor, range=range, static_range=range)
+
+
+def _natively(kernel: Callable[..., Any], given: Inputs) -> tuple[list[int], list[float]]:
+    out: list[Any] = [0] + [UNSET] * (OUTS - 1)
+    fout: list[Any] = [float(UNSET)] * FLOAT_OUTS
+    rows = list(INT_ROWS[given.row]), list(FLOAT_ROWS[given.row])
+    kernel(*rows, out, fout, given.n, given.m, given.f, given.flag)
+    return [int(v) for v in out], [float(v) for v in fout]
+
+
+class _Traced:
+    """A kernel's traces, by the signs they assume."""
+
+    def __init__(self, program: PathProgram) -> None:
+        self.program = program
+        self.kernel = _namespace(program.source, asc=asc)["kernel"]
+        self.made: list[tuple[TraceResult, Program]] = []
+        self.types = (int32, int64 if program.wide else int32, float32, bool_)
+
+    def trace(self, given: Inputs) -> Program:
+        values = dict(zip("nmf", (given.n, given.m, given.f), strict=True)) | {"flag": given.flag}
+        for result, compiled in self.made:
+            if all((values[name] >= 0) == sign for name, sign in result.signs.items()):
+                return compiled
+        pointers = [GlobalPointerType(t) for t in (int32, float32, int32, float32)]
+        args = [Argument(n, t) for n, t in zip(("x", "y", "out", "fout"), pointers, strict=True)]
+        args += [Argument(n, t, values[n]) for n, t in zip(values, self.types, strict=True)]
+        options = TraceOptions(unroll_limit=self.program.unroll_limit)
+        result = trace_function(self.kernel, args, CHIP, options, "kernel")
+        compiled = compile_trace(result.trace)
+        self.made.append((result, compiled))
+        return compiled
+
+    def run(self, given: Inputs) -> tuple[list[int], list[float]]:
+        out = np.full(OUTS, UNSET, np.int32)
+        out[0] = 0
+        fout = np.full(FLOAT_OUTS, UNSET, np.float32)
+        x, y = np.array(INT_ROWS[given.row], np.int32), np.array(FLOAT_ROWS[given.row], np.float32)
+        args = (x, y, out, fout, given.n, given.m, given.f, given.flag)
+        simulate(self.trace(given), args, 1)
+        return out.tolist(), fout.tolist()
+
+
+def check_path(program: PathProgram) -> None:
+    """Compare CPython and the simulator on one kernel."""
+    native = _namespace(program.source, asc=_NATIVE)["kernel"]
+    traced = _Traced(program)
+    for given in program.inputs:
+        try:
+            expected = _natively(native, given)
+        except Exception as exc:
+            raise Difference(program, f"the generated program is wrong: {_told(exc)}") from exc
+        try:
+            found = traced.run(given)
+        except Exception as exc:
+            raise Difference(program, f"asctrace fails for {given}: {_told(exc)}") from exc
+        if list(map(_bits, expected[1])) != list(map(_bits, found[1])) or expected[0] != found[0]:
+            raise Difference(
+                program,
+                f"for {given}\n  Python:   {_short(expected)}\n  asctrace: {_short(found)}",
+            )
+
+
+def _bits(value: float) -> Any:
+    return "nan" if math.isnan(value) else struct.pack("d", value)
+
+
+def _short(found: tuple[list[int], list[float]]) -> str:
+    ints, floats = ({k: v for k, v in enumerate(row) if v != UNSET} for row in found)
+    return f"{ints} {floats}"
