@@ -332,7 +332,7 @@ def _handles(op: Op, core: Core) -> Executor:
 
     def run(*values: Any) -> None:
         raise error(
-            "AT0306",
+            "AT0307",
             f"{op.spec.name.rpartition('.')[2]} serves pools written in C++, which the simulator "
             "does not have",
             op.site,

@@ -94,7 +94,7 @@ def _set(op: Op, writer: Writer) -> None:
 def _inline(op: Op, core: Core) -> Executor:
     def run(*values: Any) -> None:
         raise error(
-            "AT0306",
+            "AT0307",
             "the simulator cannot run C++ text",
             op.site,
             hint="a kernel with asc.inline is lowered and compiled for the device",

@@ -190,6 +190,17 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0117",
+        "overlap",
+        "A source and a destination that share a part",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 128)
+            asc.add(local[8:], local, local, 64)
+        """,
+    ),
+    refused(
         "AT0201",
         "array",
         "An access beyond an array",
@@ -266,6 +277,17 @@ ROWS: list[Refused] = [
     ),
     refused(
         "AT0306",
+        "copy-between-ub-and-l1",
+        "A copy that has no row yet",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            source = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 64), source, 64)
+        """,
+    ),
+    refused(
+        "AT0307",
         "inline",
         "C++ text in the simulator",
         """
