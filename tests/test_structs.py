@@ -102,7 +102,7 @@ def kernel(out: asc.GlobalAddress, tiling: Tiling, i: int):
 def test_struct_argument_and_local() -> None:
     out = np.zeros(12, np.float32)
     tiling = Tiling(length=8, inner=Inner(small=5))
-    kernel[2](out, tiling, 1)
+    kernel[1](out, tiling, 1)
     assert out.tolist() == [8, 1.5, 5, 2, 2, 36, 9, 4, -1, 384, 5, 9]
     assert tiling.length == 8  # passed by value
 
