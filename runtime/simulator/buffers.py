@@ -124,7 +124,7 @@ def release(owner: Any, op: Op) -> None:
 @simulates(rows.RESET, rows.DESTROY, rows.INIT)
 def _reset(op: Op, core: Core) -> Executor:
     """Everything in flight is waited for, all memory is free again."""
-    barrier = getattr(core.engine, "barrier", nothing)
+    barrier = core.engine.barrier
 
     def run(pipe: None) -> None:
         barrier()

@@ -9,7 +9,7 @@ from ...tracer.ops import buffers as rows
 from ...tracer.trace import Op, Value, describe
 from .buffers import init_buffer, release, rounded
 from .memory import Memory
-from .registry import Executor, nothing, simulates
+from .registry import Executor, simulates
 
 if TYPE_CHECKING:
     from .core import Core
@@ -109,7 +109,7 @@ def _init_buffer(op: Op, core: Core) -> Executor:
 
 @simulates(rows.POOL_RESET)
 def _reset(op: Op, core: Core) -> Executor:
-    barrier = getattr(core.engine, "barrier", nothing)
+    barrier = core.engine.barrier
 
     def run(pool: Pool) -> None:
         barrier()
