@@ -81,17 +81,19 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
         return _OPERATORS[op](a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
-    if mine is None and theirs is None:
+    if mine is None and theirs is None and not (op == "!=" and _by_eq(vm, a, b)):
         if isinstance(a, Value) or isinstance(b, Value):
             return _runtime_operation(vm, op, a, b)
         return _checked(vm, _OPERATORS[op](a, b))
-    tries = [(mine, a, b, left), (theirs, b, a, right)]
-    if type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None:
-        tries.reverse()
-    for method, x, y, name in tries:
+    for method, x, y, name in _tries(op, (mine, a, b, left), (theirs, b, a, right)):
         if method is None:
             native = type_lookup(type(x), name)
-            result = NotImplemented if native is None else native(x, y)
+            equal = _own(vm, x, "__eq__") if native is object.__ne__ else None
+            if equal is not None:
+                result = vm.call(equal, (x, y))
+                result = result if result is NotImplemented else unary(vm, "not", result)
+            else:
+                result = NotImplemented if native is None else native(x, y)
         else:
             result = vm.call(method, (x, y))
         if result is not NotImplemented:
@@ -104,6 +106,32 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
         else (f"unsupported operand type(s) for {op}:")
     )
     raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
+
+
+def _by_eq(vm: Machine, a: Any, b: Any) -> bool:
+    """Whether `!=` is the negation of a kernel class's `==`."""
+    return _own(vm, a, "__eq__") is not None or _own(vm, b, "__eq__") is not None
+
+
+_Try = tuple[Any, Any, Any, str]
+
+
+def _tries(op: str, forward: _Try, reflected: _Try) -> list[_Try]:
+    """The methods of an operator's two sides in the order in which Python asks them."""
+    (mine, a, b, _), (theirs, *_) = forward, reflected
+    derived = type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None
+    if op in _COMPARISONS:
+        return [reflected, forward] if derived else [forward, reflected]
+    if type(a) is type(b):
+        return [forward]
+    if mine is None and op in "+*" and isinstance(a, _SEQUENCES):
+        # Joining and repeating come after the arithmetic of the other side.
+        return [reflected, forward]
+    overridden = type_lookup(type(a), reflected[3]) is not type_lookup(type(b), reflected[3])
+    return [reflected, forward] if derived and overridden else [forward, reflected]
+
+
+_SEQUENCES = (list, tuple, str, bytes, bytearray)
 
 
 def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
