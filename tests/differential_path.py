@@ -636,7 +636,9 @@ class PathWriter(Writer):
                 inner.bind(k, "i")
                 self.line(f"{name}.append({self.stored('i', inner)})")
         else:
-            self.line(f"{name} = {{'a': {self.stored('i', scope)}, 'b': {self.stored('f', scope)}}}")
+            self.line(
+                f"{name} = {{'a': {self.stored('i', scope)}, 'b': {self.stored('f', scope)}}}"
+            )
             scope.vars |= {f"{name}['a']": "i", f"{name}['b']": "f"}
             return
         scope.lists[name] = size

@@ -46,12 +46,17 @@ def _init_buffer(op: Op, core: Core) -> Executor:
 
 @simulates(rows.ALLOC_TENSOR)
 def _alloc(op: Op, core: Core) -> Executor:
+    position = op.args[0].type.position
+    limit = core.chip.position_tensors
+
     def run(queue: Queue) -> LocalView:
         free = queue.free
         if not free:
             raise _no_buffer(op, queue)
         address = free.popleft()
         hold = queue.holds[address] = [HELD, queue, address, op]
+        if core.buffers_at[position] > limit:
+            core.check_position(op, position)
         return (address, queue.nbytes, hold)
 
     return run

@@ -1,22 +1,15 @@
-"""Checks of a whole trace, before there is text.
-
-Each pass looks at the trace and returns findings; `check` collects those of all passes, so that
-one report has everything. Rules of a single call live in its row (`OpSpec.checks`).
-"""
+"""What the buffers of each physical memory take against what the chip has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..tracer.diagnostics import Finding, finding
-from ..tracer.language.enums import MEMORY
-from ..tracer.language.types import BufferInfo, LocalTensorType, PipeType
-from ..tracer.trace import Op, Trace, describe
-from .report import addresses, buffer_bytes, buffer_table, known
+from ...tracer.diagnostics import Finding, finding
+from ...tracer.language.enums import MEMORY
+from ...tracer.language.types import BufferInfo, LocalTensorType
+from ...tracer.trace import Op, Trace, describe
+from ..report import addresses, buffer_bytes, buffer_table, known
 
-#: Buffers that one kernel can have.
-MAX_BUFFERS = 64
 _BLOCK = 32
 
 #: Bytes at the end of a memory that the system or some functions take, and who.
@@ -26,12 +19,7 @@ _RESERVED = {
 }
 
 
-def check(trace: Trace) -> list[Finding]:
-    """All findings of all passes, errors and warnings, in the order of the passes."""
-    return [found for run in PASSES for found in run(trace)]
-
-
-def _memory_budget(trace: Trace) -> list[Finding]:
+def memory_budget(trace: Trace) -> list[Finding]:
     """What the buffers of each physical memory take against what the chip has."""
     out = []
     starts = addresses(trace.buffers)
@@ -132,48 +120,3 @@ def _dtypes(trace: Trace, rows: list[BufferInfo]) -> set[Any]:
         and node.args
         and id(node.args[0]) in owners
     }
-
-
-def _buffer_count(trace: Trace) -> list[Finding]:
-    """At most `MAX_BUFFERS` buffers of queues."""
-    total, site = 0, None
-    for row in trace.buffers:
-        if _placed(row):
-            continue
-        before, total = total, total + (known(row.num) or 0)
-        if before <= MAX_BUFFERS < total:
-            site = row.site
-    if total <= MAX_BUFFERS:
-        return []
-    return [
-        finding(
-            "AT0108",
-            f"the kernel has {total} buffers, {MAX_BUFFERS} is the limit",
-            site,
-            table=buffer_table(trace),
-            hint="use fewer queues, or fewer buffers a queue",
-        )
-    ]
-
-
-def _one_pipe(trace: Trace) -> list[Finding]:
-    """A kernel has one TPipe."""
-    pipes = [
-        node
-        for node in trace.walk()
-        if isinstance(node, Op) and node.result is not None and type(node.result.type) is PipeType
-    ]
-    return [
-        finding(
-            "AT0108",
-            f"{describe(node.result)} is another TPipe; a kernel has one",
-            node.site,
-            notes=[("the first one", pipes[0].site)],
-            hint="pass the first TPipe to what needs it",
-        )
-        for node in pipes[1:]
-    ]
-
-
-#: The passes, in order.
-PASSES: tuple[Callable[[Trace], list[Finding]], ...] = (_memory_budget, _buffer_count, _one_pipe)
