@@ -88,9 +88,9 @@ def warn(finding: Finding, fn: Any) -> None:
     else:
         file, line = fn.__code__.co_filename, fn.__code__.co_firstlineno
     registry = fn.__globals__.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        KernelWarning(finding), KernelWarning, file, line, fn.__module__, registry
-    )
+    # Without a module (code run by `exec`) Python would drop the warning.
+    module = fn.__module__ or "<unknown>"
+    warnings.warn_explicit(KernelWarning(finding), KernelWarning, file, line, module, registry)
 
 
 class Context:

@@ -77,7 +77,7 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
     )
 
 
-def left_set(state: State) -> list[Finding]:
+def left_set(walker: Walker, state: State) -> list[Finding]:
     """Events that are set at the end of the kernel on every path."""
     return [
         finding(
@@ -88,4 +88,5 @@ def left_set(state: State) -> list[Finding]:
             hint="a set that nothing consumes disturbs the next user of the event id",
         )
         for op in state.flags.values()
+        if id(op) not in walker.found
     ]

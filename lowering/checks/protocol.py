@@ -17,5 +17,5 @@ def protocol(trace: Trace) -> list[Finding]:
     out = list(walker.found.values())
     if end is not None:
         out += left_behind(walker, end)
-        out += left_set(end)
+        out += left_set(walker, end)
     return out

@@ -49,6 +49,14 @@ def handles(*specs: OpSpec) -> Callable[[Handler], Handler]:
     return register
 
 
+#: On what it depends that control comes behind a branch, by whether each arm has been left.
+_REST = {
+    (False, True): "only when this condition holds",
+    (True, False): "only when this condition does not hold",
+    (False, False): "unless control goes elsewhere here",
+}
+
+
 class _GiveUp(Exception):
     """The kernel takes too long to follow."""
 
@@ -288,14 +296,14 @@ class Walker:
     def _if(self, node: If, state: State) -> State | None:
         left = self._left()
         why = state.why
-        taken = self._block(node.then, state.fork(("only when this condition holds", node.site)))
-        state.why = ("only when this condition does not hold", node.site)
+        taken = self._block(node.then, state.fork((_REST[False, True], node.site)))
+        state.why = (_REST[True, False], node.site)
         other = self._block(node.orelse, state)
         after = self._join([s for s in (taken, other) if s is not None])
         if after is not None:
             after.why = why
             if why is None and self._left() != left:
-                after.why = ("unless control goes elsewhere here", node.site)
+                after.why = (_REST[taken is None, other is None], node.site)
         return after
 
     # -- loops ------------------------------------------------------------------------------------
