@@ -4,11 +4,11 @@ The front door: this module holds the public names and nothing else. The operati
 `data_copy`, ...) come from the table in `tracer/ops`, so that a row there is enough.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .runtime.jit import Kernel, jit
 from .runtime.platform import set_platform
-from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -88,15 +88,24 @@ globals().update(_functions)
 __all__ += sorted(_functions)
 
 if TYPE_CHECKING:
+    from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
     from .runtime.simulator import SimParams
+
+#: What is loaded when it is asked for first, and from where.
+_LATER = {
+    "Compiled": ".runtime.results",
+    "LaunchInfo": ".runtime.results",
+    "Lowered": ".runtime.results",
+    "SimParams": ".runtime.simulator",
+    "Traced": ".runtime.results",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Type checkers: the operations of the table. At run time: what is too heavy for the start."""
-    if name == "SimParams":
-        from .runtime.simulator import SimParams
-
-        return SimParams
+    """Type checkers: the operations of the table. At run time: what the start does not need."""
+    if name in _LATER:
+        value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -149,16 +149,17 @@ __aicore__ inline float FloorMod<float>(float a, float b)
 }
 """
 
-#: What each helper needs, in the order of the text.
+#: Each helper by the function that it defines, in the order of the text; "" is what those on
+#: floats need.
 _TEXTS = {
-    "abs": _ABS,
-    "min": _MIN,
-    "max": _MAX,
-    "float": _FLOAT,
-    "floordiv": _FLOORDIV,
-    "floormod": _FLOORMOD,
+    "Abs": _ABS,
+    "Min": _MIN,
+    "Max": _MAX,
+    "": _FLOAT,
+    "FloorDiv": _FLOORDIV,
+    "FloorMod": _FLOORMOD,
 }
-_FLOAT_USERS = frozenset({"floordiv", "floormod"})
+_FLOAT_USERS = frozenset({"FloorDiv", "FloorMod"})
 
 
 def helper_text(names: set[str], floats: bool) -> str:
@@ -168,7 +169,7 @@ def helper_text(names: set[str], floats: bool) -> str:
     floats = floats and bool(names & _FLOAT_USERS)
     parts = []
     for name, text in _TEXTS.items():
-        if name == "float":
+        if not name:
             if floats:
                 parts.append(text)
         elif name in names:

@@ -173,12 +173,12 @@ def _plain(p: Writer, op: Op, spec: OpSpec | None = None, args: tuple[Any, ...] 
 def _helper(p: Writer, op: Op) -> Expression:
     """A function of `helpers`, with its type spelled where the arguments could deduce another."""
     dtype: DataType = op.result.type  # type: ignore[union-attr]
-    p.helpers.add(op.spec.extra["helper"])
+    name = op.spec.cpp.partition("(")[0]
+    p.helpers.add(name)
     text, prec = _plain(p, op)
     if dtype.kind == "f":
         p.float_helpers = True
     elif dtype is not int32:
-        name = op.spec.cpp.partition("(")[0]
         text = text.replace(name, f"{name}<{dtype.cpp}>", 1)
     return text, prec
 

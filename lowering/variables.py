@@ -55,7 +55,7 @@ class Writer:
     """The text so far, `lines`, and the names visible in it.
 
     `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
-    expression, `inlined` the ids whose text is an expression; `helpers` collects the keys of the
+    expression, `inlined` the ids whose text is an expression; `helpers` collects the names of the
     helper functions that the text calls.
     """
 

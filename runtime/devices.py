@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
-from .results import LaunchInfo
 
 if TYPE_CHECKING:
+    from .results import LaunchInfo
     from .simulator import SimParams
 
 
@@ -48,6 +48,7 @@ class SimDevice:
         params: SimParams | None,
     ) -> LaunchInfo:
         """Run every block; the arrays change only if the run has no error."""
+        from .results import LaunchInfo
         from .simulator import SimParams, simulate
 
         result = simulate(program, args, blocks, params if params is not None else SimParams())

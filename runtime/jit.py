@@ -10,23 +10,23 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..tracer.chip import chip
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
 from .arguments import adapt
+from .collector import paused
 from .devices import device
-from .results import Compiled, LaunchInfo, Lowered, Traced
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
 from .tracebacks import boundary
 
 if TYPE_CHECKING:
     from ..lowering.text import TextOptions
+    from .results import Compiled, LaunchInfo, Lowered, Traced
     from .simulator import SimParams
 
 #: The largest grid.
@@ -35,8 +35,7 @@ MAX_BLOCKS = 65535
 _BOUND = 64
 
 
-@dataclass(frozen=True, slots=True)
-class JitOptions:
+class JitOptions(NamedTuple):
     """The keywords of `asc.jit`; None leaves the choice to `set_platform` and the environment.
 
     backend: 'auto', 'sim' or 'npu'. soc: the chip, such as 'Ascend910B1'. unroll_limit: a loop over
@@ -54,7 +53,7 @@ class JitOptions:
     sim: SimParams | None = None
 
 
-_OPTIONS = tuple(f.name for f in fields(JitOptions))
+_OPTIONS = JitOptions._fields
 
 
 def _options(given: dict[str, Any]) -> JitOptions:
@@ -188,12 +187,16 @@ class Kernel:
         return found, found.pick(values)
 
     def _trace(self, *args: Any, **kwargs: Any) -> Traced:
+        from .results import Traced
+
         return Traced(self._find(args, kwargs)[0].trace)
 
     def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
         return self._lowered(self._find(args, kwargs)[0])
 
     def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
+        from .results import Compiled
+
         target = device(platform.backend_name(self.options.backend))
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
@@ -204,8 +207,10 @@ class Kernel:
         findings = found.check(self._function)
         if found.lowered is None:
             from ..lowering.text import TextOptions, emit
+            from .results import Lowered
 
-            source = emit(found.trace, self.options.text or TextOptions())
+            with paused:
+                source = emit(found.trace, self.options.text or TextOptions())
             found.lowered = Lowered(source, found.trace, findings)
         return found.lowered
 
@@ -233,7 +238,8 @@ class Kernel:
             for found in context.cache.get(key, ()):
                 if found.holds(args):
                     return found, args
-        found, keep = specialise(self, context, names, keys, args)
+        with paused:
+            found, keep = specialise(self, context, names, keys, args)
         self.trace_count += 1
         if keep and not fresh:
             context.add(key, found)
@@ -272,9 +278,6 @@ class Kernel:
             raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
 @overload
 def jit(fn: Callable[..., Any], /, **options: Any) -> Kernel: ...
 
@@ -298,7 +301,7 @@ def jit(
 
 def _make(fn: Any, options: dict[str, Any]) -> Kernel:
     if isinstance(fn, Kernel):
-        given = {name: getattr(fn.options, name) for name in _OPTIONS}
+        given = fn.options._asdict()
         return Kernel(fn.fn, _options(given | options), fn._static)
     static = isinstance(fn, staticmethod)
     target = fn.__func__ if static else fn

@@ -10,13 +10,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
 from .arguments import ArrayKey, Default, ScalarKey
-from .results import Lowered
+
+if TYPE_CHECKING:
+    from .results import Lowered
 
 #: Specialisations kept for one key: traces of the same arguments under different guards.
 PER_KEY = 64

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from ..tracer.diagnostics import KernelError, KernelWarning, Span, error
+from ..tracer.diagnostics import KernelError, KernelWarning, Span, def_line, error
 from . import knobs
 
 _PACKAGE = __name__.partition(".")[0]
@@ -40,7 +40,7 @@ def boundary(fn: Any) -> Callable[..., Any]:
     What `work` raises leaves it with a traceback of user frames only.
     """
     code: CodeType = fn.__code__
-    line = _def_line(code)
+    line = def_line(code)
     module = _positioned(ast.parse(_BOUNDARY), _line_span(code.co_filename, line))
     namespace = _globals_like(fn) | {"present": present}
     exec(compile(module, code.co_filename, "exec"), namespace)
@@ -55,18 +55,6 @@ def _globals_like(fn: Any) -> dict[str, Any]:
     """What a traceback wants of a frame's globals to find its source text."""
     wanted = ("__name__", "__loader__", "__spec__")
     return {name: fn.__globals__[name] for name in wanted if name in fn.__globals__}
-
-
-def _def_line(code: CodeType) -> int:
-    """The line of `def`: a code object starts at its first decorator."""
-    first = code.co_firstlineno
-    lines = linecache.getlines(code.co_filename)
-    if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
-        return first
-    for number, text in enumerate(lines[first:], first + 1):
-        if text.lstrip().startswith(("def ", "async def ")):
-            return number
-    return first
 
 
 def _line_span(file: str, line: int) -> Span:

@@ -219,7 +219,7 @@ class Built:
         return None, result.findings
 
 
-# -- larger plans, from a seed ----------------------------------------------------------------------
+# -- larger plans, from a seed --------------------------------------------------------------------
 
 
 class Planner:

@@ -135,8 +135,10 @@ def test_free_without_alloc() -> None:
     assert said(found) == (
         "AT0202",
         "error",
-        "free_tensor gives `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 to "
-        f"{QUE}, but it was allocated by no queue",
+        (
+            "free_tensor gives `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 to "
+            f"{QUE}, but it was allocated by no queue"
+        ),
         [2],
     )
 
@@ -165,8 +167,10 @@ def test_use_after_free() -> None:
     assert said(found) == (
         "AT0202",
         "error",
-        "data_copy reads `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9, "
-        "which has been freed",
+        (
+            "data_copy reads `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9, "
+            "which has been freed"
+        ),
         [4, 3],
     )
     assert found.hint == (
@@ -217,8 +221,10 @@ def test_free_and_enque_while_enqueued() -> None:
         assert said(found) == (
             "AT0202",
             "error",
-            f"{name} of `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9, "
-            "which is enqueued",
+            (
+                f"{name} of `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9, "
+                "which is enqueued"
+            ),
             [3, 2],
         )
 
@@ -243,8 +249,10 @@ def test_tensor_of_another_queue() -> None:
     assert said(found) == (
         "AT0202",
         "error",
-        "enque gives `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 to "
-        f"{OUT}, but it was allocated by {QUE}",
+        (
+            "enque gives `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 to "
+            f"{OUT}, but it was allocated by {QUE}"
+        ),
         [2],
     )
 
@@ -285,8 +293,10 @@ def test_enques_against_depth() -> None:
     assert said(found) == (
         "AT0202",
         "error",
-        "`deep` (TQue in VECIN) from kernel.py:12:12 is full: 2 tensors are enqueued and its depth "
-        "is 2",
+        (
+            "`deep` (TQue in VECIN) from kernel.py:12:12 is full: 2 tensors are enqueued and its depth "
+            "is 2"
+        ),
         [4, 4, 4],
     )
     clean(more.format(depth=3))
@@ -666,8 +676,10 @@ def test_address_that_is_not_aligned() -> None:
     assert said(found) == (
         "AT0103",
         "error",
-        "data_copy writes `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 at address "
-        "1040, 16 bytes past a multiple of 32",
+        (
+            "data_copy writes `t` (LocalTensor of float32 in VECIN) from kernel.py:12:9 at address "
+            "1040, 16 bytes past a multiple of 32"
+        ),
         [2, 1],
     )
     assert found.hint == "start at a multiple of 8 elements of float32"

@@ -29,7 +29,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
         pytest.skip("needs g++")
     folder = tmp_path_factory.mktemp("helpers")
     text = "#include <cstdint>\n#define __aicore__\n"
-    text += helper_text({"floordiv", "floormod", "abs", "min", "max"}, floats=True)
+    text += helper_text({"FloorDiv", "FloorMod", "Abs", "Min", "Max"}, floats=True)
     for name in (*INTS, "float"):
         cpp = name if name == "float" else f"{name}_t"
         for function in BINARY:
@@ -135,9 +135,9 @@ def test_min_max_abs_of_floats(library: Any) -> None:
 
 def test_only_what_is_used() -> None:
     assert helper_text(set(), floats=True) == ""
-    text = helper_text({"floordiv"}, floats=False)
+    text = helper_text({"FloorDiv"}, floats=False)
     assert "FloorDiv" in text
     assert "FloorMod" not in text
     assert "Remainder" not in text
-    assert "Remainder" in helper_text({"floormod"}, floats=True)
-    assert "Remainder" not in helper_text({"min"}, floats=True)
+    assert "Remainder" in helper_text({"FloorMod"}, floats=True)
+    assert "Remainder" not in helper_text({"Min"}, floats=True)

@@ -772,7 +772,7 @@ if (n_1 > 1) {
     const int32_t e = half_.GetValue(5);
     half_.SetValue(e, e);
 }
-AscendC::LocalTensor<int32_t> tile(AscendC::TPosition::VECIN, 1, 8);
+AscendC::LocalTensor<int32_t> tile(AscendC::TPosition::VECIN, 32, 8);
 const int32_t value = tile.GetValue(0);
 const bool cond = value > n;
 half_.SetValue(value, cond ? value : static_cast<int32_t>(cond));
@@ -796,7 +796,7 @@ def names(k: Kernel) -> None:
     with k.if_(n > 1):
         u = named(x.get_value(5), "é")
         x.set_value(u, u)
-    t = local("TILE", 1, 8, int32)
+    t = local("TILE", 32, 8, int32)
     value = t.get_value(0)
     cond = value > n_
     x.set_value(value, record(arith.SELECT, (cond, value, convert(cond, int32)), int32))

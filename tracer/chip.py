@@ -7,14 +7,17 @@ rows from an installed CANN. Imports `diagnostics` only.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from .diagnostics import error
 
+#: Data moves, and vectors are addressed, in blocks of this many bytes; one repeat is eight blocks.
+BLOCK_BYTES: Final = 32
+REPEAT_BYTES: Final = 256
 
-@dataclass(frozen=True, slots=True)
-class Chip:
+
+class Chip(NamedTuple):
     """One SoC: `arch` is the NPU architecture number as text, memory sizes are in bytes.
 
     `alignment` is the start alignment of each memory, `cube_cores` and `vector_cores` count one

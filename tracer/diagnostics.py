@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
 
@@ -29,8 +30,7 @@ class Kind(Enum):
     INTERNAL = "a defect of asctrace"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(NamedTuple):
     """A row of the table of codes: what a finding with this code means."""
 
     code: str
@@ -146,6 +146,15 @@ _rows(
             "The operation reads and writes only tensors in certain memories.",
         ),
         (
+            "AT0117",
+            "operands overlap in part",
+            (
+                "An element-wise operation may work in place, on the very same elements; where a "
+                "source and the destination share only a part, later elements read what earlier "
+                "ones wrote, or not, as the pipe happens to run."
+            ),
+        ),
+        (
             "AT0201",
             "access out of bounds",
             "The access leaves the tensor, its buffer or the array it views.",
@@ -207,7 +216,7 @@ _rows(
         (
             "AT0304",
             "not available on this chip",
-            "The operation has no row for this chip.",
+            "The chip, or what the operation does on it, is not in the tables.",
         ),
         (
             "AT0305",
@@ -228,8 +237,7 @@ _rows(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A range of source text: file, function, lines (1-based), columns (0-based bytes or None)."""
 
     file: str
@@ -254,10 +262,11 @@ def span_of(site: Site) -> Span | None:
         return None
     code, pc, _ = site
     line, end_line, col, end_col = code.instrs[pc].span
-    name = code.code.co_qualname.rsplit(".<locals>.", 1)[-1]
-    return Span(
-        code.code.co_filename, name, line or code.code.co_firstlineno, col, end_line, end_col
-    )
+    function = code.code
+    name = function.co_qualname.rsplit(".<locals>.", 1)[-1]
+    if line is None or (col is None and line == function.co_firstlineno):
+        line = def_line(function)
+    return Span(function.co_filename, name, line, col, end_line, end_col)
 
 
 def stack_of(site: Site) -> tuple[Span, ...]:
@@ -279,6 +288,18 @@ def _users(site: Site) -> Site:
     return site
 
 
+def def_line(code: Any) -> int:
+    """The line of `def`: a code object starts at its first decorator."""
+    first = code.co_firstlineno
+    lines = linecache.getlines(code.co_filename)
+    if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
+        return first
+    for number, text in enumerate(lines[first:], first + 1):
+        if text.lstrip().startswith(("def ", "async def ")):
+            return number
+    return first
+
+
 def excerpt(span: Span) -> str | None:
     """The source line of a span with a caret line below, or None without source text."""
     text = linecache.getline(span.file, span.line).rstrip("\n")
@@ -295,6 +316,20 @@ def excerpt(span: Span) -> str | None:
     indent = len(text) - len(text.lstrip())
     carets = " " * (start - indent) + "^" * max(1, end - start)
     return f"    {text.strip()}\n    {carets}"
+
+
+def caller(package: str) -> Span:
+    """The place in CPython's own frames that called into a package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name != package and not name.startswith(package + "."):
+            break
+        frame = frame.f_back
+    code = frame.f_code
+    positions = list(code.co_positions())[frame.f_lasti // 2]
+    line, end_line, col, end_col = positions
+    return Span(code.co_filename, code.co_qualname, line or frame.f_lineno, col, end_line, end_col)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,17 +380,15 @@ def _callers(stack: Sequence[Span]) -> list[str]:
     return lines
 
 
-@dataclass(eq=False)
 class KernelError(Exception):
     """A kernel with errors. `.findings` lists all of them; the text shows each in full."""
 
-    findings: list[Finding] = field(default_factory=list)
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
+        self.findings = findings
 
     def __str__(self) -> str:
         return "\n".join(str(f) for f in self.findings)
-
-    def __reduce__(self) -> Any:
-        return type(self), (self.findings,)
 
     @property
     def code(self) -> str:

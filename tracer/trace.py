@@ -20,7 +20,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .diagnostics import Site, error, span_of
+from .diagnostics import Finding, KernelError, Site, caller, span_of
 
 if TYPE_CHECKING:
     from .ops.spec import Form, OpSpec
@@ -239,10 +239,17 @@ def current(what: str = "this operation") -> Recorder:
     """The recorder of the trace in progress on this thread; AT0105 when there is none."""
     recorder = _current.recorder
     if recorder is None:
-        raise error(
-            "AT0105",
-            f"{what} was called outside a kernel",
-            hint="call it from a function that is launched or traced through asc.jit",
+        place = caller(__name__.partition(".")[0])
+        raise KernelError(
+            [
+                Finding(
+                    "AT0105",
+                    f"{what} was called outside a kernel",
+                    (place,),
+                    "call it from a function that is launched or traced through asc.jit",
+                    stack=(place,),
+                )
+            ]
         )
     return recorder
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...tracer.chip import BLOCK_BYTES
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import BufferInfo, LocalTensorType
 from ...tracer.trace import Op, Trace, describe
 from ..report import addresses, buffer_bytes, buffer_table, known
-
-_BLOCK = 32
 
 #: Bytes at the end of a memory that the system or some functions take, and who.
 _RESERVED = {
@@ -98,7 +97,7 @@ def _hint(trace: Trace, size: int, rows: list[BufferInfo]) -> str:
     count = sum(n for n in numbers if n is not None)
     if any(map(_placed, rows)) or None in numbers or len(lengths) > 1:
         return "make the tiles smaller, or use fewer buffers a queue"
-    fits = size // count // _BLOCK * _BLOCK
+    fits = size // count // BLOCK_BYTES * BLOCK_BYTES
     if fits == 0:
         return "use fewer buffers"
     dtypes = _dtypes(trace, rows)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...tracer.chip import BLOCK_BYTES
 from ...tracer.ops import tensor
 from ...tracer.trace import Op, Value, describe
 from .state import UNKNOWN, Hold, State, Why
 from .walk import Plan, Walker, handles
-
-BLOCK_BYTES = 32
 
 _MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
 

@@ -309,7 +309,12 @@ def _runaway(node: Loop) -> Any:
 
 def _trap(node: Jump) -> Any:
     def fault() -> None:
-        raise error("AT0205", node.message or "an assertion failed", node.site)
+        raise error(
+            "AT0205",
+            node.message or "an assertion failed",
+            node.site,
+            hint="the kernel's own check; on the device it stops the kernel here",
+        )
 
     return fault
 

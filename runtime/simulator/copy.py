@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...tracer.diagnostics import KernelError, error
-from ...tracer.ops import data_copy as rows
-from ...tracer.ops import tensor
+from ...tracer.ops import rules, tensor
+from ...tracer.ops.data_copy import DATA_COPY
 from ...tracer.trace import Op, Value, describe
 from .memory import (
-    BLOCK_BYTES,
     HELD,
     GlobalView,
     LocalView,
@@ -25,19 +24,17 @@ if TYPE_CHECKING:
     from .core import Core
 
 
-@simulates(rows.DATA_COPY)
+@simulates(DATA_COPY)
 def _data_copy(op: Op, core: Core) -> Executor:
     return specialise(op, 2, lambda args: _copy(op, core, args[0]))
 
 
 def _copy(op: Op, core: Core, count: int) -> Executor:
     """The executor for a known count."""
-    if count < 0:
-        raise error("AT0108", f"{op.spec.name} of {count} elements", op.site, hint="from 0 up")
-    nbytes = count * op.args[0].type.dtype.sizeof()
-    if nbytes % BLOCK_BYTES:
-        raise _ragged(op, nbytes)
-    return _COPY[op.form.name](op, core, nbytes) if count else nothing
+    dtype = op.args[0].type.dtype
+    if fault := rules.bad_copy(op.spec, count, dtype, op.site):
+        raise fault
+    return _COPY[op.form.name](op, core, count * dtype.sizeof()) if count else nothing
 
 
 def _gm_to_local(op: Op, core: Core, nbytes: int) -> Executor:
@@ -101,18 +98,6 @@ def _check_local(op: Op, which: int, tensor: LocalView, nbytes: int) -> None:
     fault = local_fault(op, which, tensor, nbytes)
     if fault is not None:
         raise fault
-
-
-def _ragged(op: Op, nbytes: int) -> KernelError:
-    dtype = op.args[0].type.dtype
-    size = dtype.sizeof()
-    return error(
-        "AT0103",
-        f"{op.spec.name} of {nbytes // size} elements of {dtype} is {nbytes} bytes, "
-        f"not a multiple of {BLOCK_BYTES}",
-        op.site,
-        hint=f"copy a multiple of {BLOCK_BYTES // size} elements",
-    )
 
 
 def _need_written(op: Op, which: int, memory: Memory, start: int, stop: int) -> None:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .memory import BLOCK_BYTES, Memory
-
-REPEAT_BYTES = 256
+from ...tracer.chip import BLOCK_BYTES, REPEAT_BYTES
+from .memory import Memory
 
 Shape = tuple[int, ...]
 
@@ -134,6 +133,25 @@ class Layout:
             starts = (part.offsets + address).reshape(-1)
             for byte in range(part.size):
                 memory.written[starts + byte] = 1
+
+    def shared(self, addresses: Sequence[int]) -> tuple[int, int] | None:
+        """A source that shares a part of what a repeat writes, and how many bytes.
+
+        Sharing all, element by element, is working in place. Operand 0 is the destination.
+        """
+        dst = self.lanes[0]
+        writes = dst.offsets + addresses[0]
+        repeats = np.arange(len(writes))[:, None] << 32
+        for which, part in enumerate(self.lanes[1:], 1):
+            address = addresses[which]
+            if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
+                continue
+            reads = part.offsets + address
+            differ = (reads != writes).any(axis=1)
+            both = np.intersect1d((writes + repeats)[differ], (reads + repeats)[differ])
+            if both.size:
+                return which, int(both.size) * dst.size
+        return None
 
     def in_order(self, addresses: Sequence[int]) -> bool:
         """Whether the repeats have to run one after another.

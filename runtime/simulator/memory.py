@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...tracer.chip import BLOCK_BYTES as BLOCK_BYTES
 from ...tracer.diagnostics import KernelError, error
 from ...tracer.trace import Op, describe
 
@@ -26,8 +27,6 @@ FREED: Final = None
 Hold: TypeAlias = "list[Any]"
 LocalView: TypeAlias = "tuple[int, int, Hold]"
 GlobalView: TypeAlias = "tuple[GlobalMemory, int, int]"
-
-BLOCK_BYTES = 32
 
 #: The repeated 16-bit pattern of memory that was never written: NaN in every float type, and large
 #: in every integer type wider than a byte.

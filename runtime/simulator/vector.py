@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...tracer.diagnostics import KernelError, error
-from ...tracer.ops.vec_binary import MAX_REPEAT
+from ...tracer.diagnostics import KernelError
+from ...tracer.ops import rules
+from ...tracer.ops.vec_binary import selected
 from ...tracer.trace import Op
-from .lanes import REPEAT_BYTES, Lanes, Layout, dense_lanes
+from .lanes import Lanes, Layout, dense_lanes
 from .memory import LocalView, Memory, local_fault, unwritten_fault
 from .registry import Executor, nothing, simulates, specialise
 
@@ -60,6 +61,11 @@ def _specialised(op: Op, core: Core, layout: Layout | None) -> Executor:
             if work is None:
                 if (to | at0 | at1) & 31:
                     raise _fault(op, layout, (dst, src0, src1))
+                if shared := layout.shared(key):
+                    which, nbytes = shared
+                    raise rules.partial_overlap(
+                        op.spec, op.args[0], op.args[which], nbytes, op.site
+                    )
                 work = known[key] = _work(op, memory, layout, key)
             _touch(op, memory, layout, key)
             ready[key] = work
@@ -99,29 +105,21 @@ def _layout(op: Op, args: tuple[Any, ...]) -> Layout | None:
 
 def _by_count(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
     count = args[0]
-    if count < 0:
-        raise error("AT0108", f"{op.spec.name} of {count} elements", op.site, hint="from 0 up")
+    if fault := rules.bad_count(op.spec, count, op.site):
+        raise fault
     return Layout([dense_lanes(count, size)] * 3) if count else None
 
 
 def _by_mask(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
     mask, repeat, strides, _ = args
-    lanes = REPEAT_BYTES // size
-    if not 1 <= mask <= lanes:
-        raise error(
-            "AT0108",
-            f"{op.spec.name} with a mask of {mask} elements",
-            op.site,
-            hint=f"one repeat holds 1 to {lanes} elements of {op.args[0].type.dtype}",
-        )
+    if fault := rules.bad_mask(op.spec, mask, op.args[0].type.dtype, op.site):
+        raise fault
     return _repeated(op, np.arange(mask), repeat, strides, size)
 
 
 def _by_bits(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
     mask, repeat, strides, _ = args
-    words = [int(word) & (1 << 64) - 1 for word in mask]
-    bits = words[0] | (words[1] << 64 if len(words) > 1 else 0)
-    lanes = [lane for lane in range(min(128, REPEAT_BYTES // size)) if bits >> lane & 1]
+    lanes = selected(mask, op.args[0].type.dtype)
     return _repeated(op, np.array(lanes, np.int64), repeat, strides, size)
 
 
@@ -131,23 +129,14 @@ _LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits}
 def _repeated(
     op: Op, lanes: npt.NDArray[Any], repeat: int, strides: Any, size: int
 ) -> Layout | None:
-    if not 0 <= repeat <= MAX_REPEAT:
-        raise error(
-            "AT0108",
-            f"{op.spec.name} with {repeat} repeats",
-            op.site,
-            hint=f"repeat_times is 0 to {MAX_REPEAT}: split the call",
-        )
+    strides = _values(strides)
+    fault = rules.bad_repeat(op.spec, repeat, op.site)
+    fault = fault or rules.bad_strides(op.spec, strides, op.site)
+    if fault:
+        raise fault
     if not repeat or not lanes.size:
         return None
-    block, rep = _values(strides)[:3], _values(strides)[3:]
-    if not all(0 <= stride <= 255 for stride in (*block, *rep)):
-        raise error(
-            "AT0108",
-            f"{op.spec.name} with the strides {(*block, *rep)}",
-            op.site,
-            hint="a stride is 0 to 255 blocks of 32 bytes",
-        )
+    block, rep = strides[:3], strides[3:]
     return Layout([Lanes(lanes, repeat, block[k], rep[k], size) for k in range(3)])
 
 

@@ -1,6 +1,10 @@
-"""The corpus of what kernels may be written in, by chapter of the page that shows it."""
+"""The corpus of what kernels may be written in, by chapter of the page that shows it.
 
-from . import control, functions, objects, scalars
+`ACCEPTED` are Python's constructs, `REFUSED` those that no kernel can have, `ERRORS` mistakes of
+every other kind, so that each code has a program.
+"""
+
+from . import control, errors, functions, objects, refusals, scalars
 
 ACCEPTED = {
     "Functions and names": functions.ROWS,
@@ -8,3 +12,5 @@ ACCEPTED = {
     "Objects, containers, text": objects.ROWS,
     "Numbers": scalars.ROWS,
 }
+REFUSED = refusals.ROWS
+ERRORS = errors.ROWS

@@ -92,10 +92,24 @@ ROWS: list[Accepted] = [
         def kernel(out: asc.GlobalAddress, n: int):
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
-            global TILE
             gm.set_value(0, n * TILE + TABLE["scale"])
         """,
         (2, [67]),
+    ),
+    accepted(
+        "global statement",
+        """
+        TILE = 32
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            global TILE
+            gm.set_value(0, n * TILE)
+        """,
+        (2, [64]),
     ),
     accepted(
         "nonlocal read and write",
@@ -212,19 +226,30 @@ ROWS: list[Accepted] = [
 
 
         @asc.jit
-        def kernel(out: asc.GlobalAddress, n: int, extra: int = 4):
+        def kernel(out: asc.GlobalAddress, n: int):
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
             gm.set_value(0, scale(n))
-            gm.set_value(1, scale(n, offset=extra))
+            gm.set_value(1, scale(n, offset=4))
         """,
         (2, [7, 10]),
-        (2, 5, [7, 11]),
     ),
     accepted(
-        "keyword-only and positional-only arguments",
+        "default arguments of the kernel",
         """
-        def scale(x, /, *, factor, offset=0):
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int, extra: int = 4):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, n + extra)
+        """,
+        (2, [6]),
+        (2, 5, [7]),
+    ),
+    accepted(
+        "keyword arguments, keyword-only arguments",
+        """
+        def scale(x, *, factor, offset=0):
             return x * factor + offset
 
 
@@ -233,31 +258,70 @@ ROWS: list[Accepted] = [
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
             gm.set_value(0, scale(n, factor=2))
-            gm.set_value(1, scale(n, offset=1, factor=3))
+            gm.set_value(1, scale(offset=1, x=n, factor=3))
         """,
         (5, [10, 16]),
     ),
     accepted(
+        "positional-only arguments",
+        """
+        def scale(x, factor, /):
+            return x * factor
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, scale(n, 2))
+        """,
+        (5, [10]),
+    ),
+    accepted(
         "star-arguments",
         """
-        def total(first, *rest, **named):
-            result = first
-            for x in rest:
-                result += x
+        def weigh(first, *rest):
+            return first + rest[0] * len(rest)
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            pair = (1, 2)
+            gm.set_value(0, weigh(n, 3, *pair))
+        """,
+        (5, [14]),
+    ),
+    accepted(
+        "double-star arguments",
+        """
+        def total(**named):
+            result = 0
             for name, x in named.items():
                 result += len(name) * x
             return result
 
 
         @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, total(ab=n, **{"abc": 100}))
+        """,
+        (5, [310]),
+    ),
+    accepted(
+        "star-arguments of the kernel",
+        """
+        @asc.jit
         def kernel(out: asc.GlobalAddress, *numbers):
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
-            pair = (1, 2)
-            gm.set_value(0, total(*numbers, *pair, ab=10, **{"abc": 100}))
+            gm.set_value(0, numbers[0] + len(numbers))
         """,
-        (5, 6, [334]),
-        (5, [328]),
+        (5, 6, [7]),
+        (5, [6]),
     ),
     accepted(
         "decorator that wraps a kernel",
@@ -365,7 +429,26 @@ ROWS: list[Accepted] = [
         (5, [6, 105]),
     ),
     accepted(
-        "functions as values",
+        "function passed as an argument",
+        """
+        def increment(x):
+            return x + 1
+
+
+        def twice(function, x):
+            return function(function(x))
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, twice(increment, n))
+        """,
+        (5, [7]),
+    ),
+    accepted(
+        "functions in a dict, partial, reduce",
         """
         from functools import partial, reduce
 

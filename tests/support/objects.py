@@ -136,19 +136,33 @@ ROWS: list[Accepted] = [
         (5, [15, 1, 4, 2]),
     ),
     accepted(
-        "unpacking",
+        "tuple assignment",
         """
         @asc.jit
         def kernel(out: asc.GlobalAddress, a: int, b: int):
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
             a, b = b, a
-            first, *middle, last = [a, b, 3, 4]
-            (x, y), z = (first, last), len(middle)
-            for i, value in enumerate([x, y, z, *middle]):
-                gm.set_value(i, value)
+            (x, y), z = (a, b + 1), 7
+            gm.set_value(0, x)
+            gm.set_value(1, y)
+            gm.set_value(2, z)
         """,
-        (1, 2, [2, 4, 2, 1, 3]),
+        (1, 2, [2, 2, 7]),
+    ),
+    accepted(
+        "unpacking with a star",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, a: int, b: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            first, *middle, last = [a, b, 3, 4]
+            gm.set_value(0, first)
+            gm.set_value(1, middle[0] + len(middle))
+            gm.set_value(2, last)
+        """,
+        (1, 2, [1, 4, 4]),
     ),
     accepted(
         "slices of lists and tuples",

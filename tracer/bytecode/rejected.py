@@ -8,24 +8,24 @@ from __future__ import annotations
 from typing import Final
 
 _AWAIT = (
-    "'await' and 'async' have no meaning inside a kernel: a kernel runs to its end on one core.",
-    "Make the function a plain 'def' and await around the launch, on the host.",
+    "`await` has no meaning in a kernel, which runs to its end on one core",
+    "make the function a plain `def` and await around the launch, on the host",
 )
 _ASYNC_FOR = (
-    "'async for' and asynchronous generators have no meaning inside a kernel.",
-    "Use a plain 'for' loop or a plain generator.",
+    "`async for` and asynchronous generators have no meaning in a kernel",
+    "use a plain `for` loop or a plain generator",
 )
 _ASYNC_WITH = (
-    "'async with' has no meaning inside a kernel.",
-    "Use a plain 'with' statement.",
+    "`async with` has no meaning in a kernel",
+    "use a plain `with` statement",
 )
 _EXCEPT_STAR = (
-    "'except*' is not supported inside a kernel: exception groups are never raised there.",
-    "Use a plain 'except' clause.",
+    "`except*` is not supported in a kernel: exception groups are never raised there",
+    "use a plain `except` clause",
 )
 _INTERNAL = (
-    "The Python interpreter keeps this instruction for itself; no compiled function contains it.",
-    "The code object was made or changed by a tool: trace the function as Python compiled it.",
+    "the Python interpreter keeps this instruction for itself; no compiled function contains it",
+    "the code object was made or changed by a tool: trace the function as Python compiled it",
 )
 
 REJECTED: Final[dict[str, tuple[str, str]]] = {

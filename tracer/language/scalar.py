@@ -67,7 +67,10 @@ class Scalar(Value):
     __int__ = __index__
 
     def __float__(self) -> float:
-        self._refuse("the float value", "pass it as asc.ConstExpr[float]")
+        self._refuse(
+            "the float value",
+            "pass it as asc.ConstExpr[float]: functions of libraries see constants only",
+        )
 
     def __hash__(self) -> int:
         self._refuse("the hash", "a dict key or set element must be a constant")
@@ -427,7 +430,7 @@ def power(a: Any, b: Any) -> Any:
             "AT0303",
             f"`**` on runtime values needs a constant exponent from 0 to 64, not {describe(b)}",
             current("**").site(),
-            hint="write the loop, or use the vector functions for roots and exponentials",
+            hint="write the loop (2**n is 1 << n), or use the vector functions for roots",
         )
     result: Any = 1.0 if _is_float(a) else 1
     square, n = a, int(b)
@@ -447,7 +450,7 @@ def truth(value: Any) -> Any:
     if value.type.kind == "b":
         return value
     node = value.node
-    if node is not None and node.spec is arith.CAST and node.args[0].type.kind == "b":
+    if getattr(node, "spec", None) is arith.CAST and node.args[0].type.kind == "b":
         return node.args[0]
     return compare("!=", value, 0.0 if value.type.kind == "f" else 0)
 

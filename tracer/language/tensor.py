@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostics import error
+from ..diagnostics import Site, error
 from ..ops import tensor as rows
-from ..ops.spec import KINDS, record
+from ..ops.spec import KINDS, OpFunction, OpSpec, record
 from ..trace import Value, current, describe
 from .dtypes import DataType
 from .enums import MEMORY, TPosition
-from .scalar import Scalar
 from .types import BufferInfo, GlobalPointerType, GlobalTensorType, LocalTensorType
 
 _is_int = KINDS["int"][1]
@@ -46,8 +45,37 @@ class GlobalAddress(Value):
         return f"<GlobalAddress {self.name} of {self.type.dtype}>"
 
 
-def _start_stop(tensor: Any, index: Any) -> tuple[Any, Any]:
-    """Start and size (or None) of a slice in elements."""
+def _bound(tensor: Any, part: Any) -> Any:
+    """One end of a slice: a Python integer or a runtime one."""
+    if not _is_int(part):
+        raise error(
+            "AT0106",
+            f"a tensor is sliced by integers, not {describe(part)}",
+            current("slice").site(),
+            hint="tensor[start:] or tensor[start:stop]",
+        )
+    if isinstance(part, Value):
+        return part
+    part = int(part)
+    if part < 0:
+        raise error(
+            "AT0201",
+            f"a slice of {describe(tensor)} counts from the front, {part} is negative",
+            current("slice").site(),
+            hint="give the offset from the start",
+        )
+    if type(tensor.size) is int and part > tensor.size:
+        raise error(
+            "AT0201",
+            f"a slice of {describe(tensor)} reaches {part}, but it has {tensor.size} elements",
+            current("slice").site(),
+            hint="a slice lies inside its tensor",
+        )
+    return part
+
+
+def _view(tensor: Any, index: slice, spec: OpSpec) -> Any:
+    """`tensor[start:stop]`, a view that begins `start` elements later."""
     if index.step is not None:
         raise error(
             "AT0106",
@@ -55,23 +83,21 @@ def _start_stop(tensor: Any, index: Any) -> tuple[Any, Any]:
             current("slice").site(),
             hint="tensor[start:] or tensor[start:stop]; strides go into the repeat parameters",
         )
-    start = 0 if index.start is None else index.start
-    for part in (start, index.stop):
-        if part is not None and not _is_int(part):
-            raise error(
-                "AT0106",
-                f"a tensor is sliced by integers, not {describe(part)}",
-                current("slice").site(),
-                hint="tensor[start:] or tensor[start:stop]",
-            )
-        if part is not None and not isinstance(part, Scalar) and part < 0:
+    start = 0 if index.start is None else _bound(tensor, index.start)
+    size = None
+    if index.stop is not None:
+        size = _bound(tensor, index.stop) - start
+        if not isinstance(size, Value) and size < 0:
             raise error(
                 "AT0201",
-                f"a tensor slice counts from the front, {part} is negative",
+                f"a slice of {describe(tensor)} begins at {start} and ends before, at "
+                f"{start + size}",
                 current("slice").site(),
-                hint="the length is not known on the device: give the offset from the start",
+                hint="tensor[start:stop], with stop at least start",
             )
-    return start, None if index.stop is None else index.stop - start
+    elif type(start) is int and start == 0:
+        return tensor
+    return record(spec, spec.forms[0], (tensor, start, size), current("slice"))
 
 
 class GlobalTensor(Value):
@@ -113,11 +139,7 @@ class GlobalTensor(Value):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            start, size = _start_stop(self, index)
-            if type(start) is int and start == 0 and size is None:
-                return self
-            spec = rows.GLOBAL_SLICE
-            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+            return _view(self, index, rows.GLOBAL_SLICE)
         if not _is_int(index):
             raise error(
                 "AT0106",
@@ -125,16 +147,15 @@ class GlobalTensor(Value):
                 current("index").site(),
                 hint="tensor[start:] is the view from `start`, get_value(i) reads an element",
             )
-        spec = rows.GLOBAL_SLICE
-        return record(spec, spec.forms[0], (self, index, None), current("index"))
+        return _view(self, slice(index, None), rows.GLOBAL_SLICE)
 
     def __call__(self, index: Any) -> Any:
         """The view that begins `index` elements later, as `tensor[index:]`."""
         return self[index:]
 
-    set_global_buffer = rows.method(rows.SET_GLOBAL_BUFFER)
-    get_value = rows.method(rows.GLOBAL_GET_VALUE)
-    set_value = rows.method(rows.GLOBAL_SET_VALUE)
+    set_global_buffer = OpFunction(rows.SET_GLOBAL_BUFFER)
+    get_value = OpFunction(rows.GLOBAL_GET_VALUE)
+    set_value = OpFunction(rows.GLOBAL_SET_VALUE)
 
     def get_size(self) -> Any:
         """Elements given to `set_global_buffer` (`GetSize`); AT0106 when none were."""
@@ -151,15 +172,33 @@ class GlobalTensor(Value):
         return f"<GlobalTensor {self.name} of {self.type.dtype}>"
 
 
+def _check_extent(what: str, value: Any, site: Site) -> None:
+    if not _is_int(value):
+        raise error(
+            "AT0106",
+            f"the {what} of a LocalTensor is an integer, not {describe(value)}",
+            site,
+            hint="LocalTensor(dtype, pos, addr, tile_size): addr in bytes, tile_size in elements",
+        )
+    if not isinstance(value, Value) and value < 0:
+        raise error(
+            "AT0108",
+            f"the {what} of a LocalTensor is {value}",
+            site,
+            hint="LocalTensor(dtype, pos, addr, tile_size): both count from 0 up",
+        )
+
+
 class LocalTensor(Value):
     """A tensor in on-chip memory (`AscendC::LocalTensor<T>`).
 
     Allocated by a queue, or made at an address: `LocalTensor(dtype, pos, addr, tile_size)` with
     the address in bytes and the size in elements. `tensor[start:]` is the view that begins `start`
-    elements later, `tensor[i]` reads an element.
+    elements later, `tensor[i]` reads an element. `base` and `offset` say where it lies: so many
+    bytes (None if unknown) into a buffer, or into a memory, by its name, when the address is known.
     """
 
-    __slots__ = ("offset", "size")
+    __slots__ = ("base", "offset", "size")
 
     def __init__(
         self,
@@ -183,9 +222,22 @@ class LocalTensor(Value):
                 recorder.site(),
                 hint="asc.TPosition.VECIN, VECCALC or VECOUT for vector data",
             )
+        for what, value in (("address", addr), ("size", tile_size)):
+            _check_extent(what, value, recorder.site())
+        addr, tile_size = (v if isinstance(v, Value) else int(v) for v in (addr, tile_size))
+        memory = MEMORY[pos]
+        unit = recorder.trace.chip.alignment[memory]
+        if not isinstance(addr, Value) and addr % unit:
+            raise error(
+                "AT0103",
+                f"a LocalTensor begins at byte {addr}, {addr % unit} past a multiple of {unit}",
+                recorder.site(),
+                hint=f"addresses in {memory} are multiples of {unit} bytes",
+            )
         super().__init__(LocalTensorType(dtype, pos), recorder.block)
         self.size: Any = tile_size
-        self.offset: int | None = 0
+        self.base: Any = self if isinstance(addr, Value) else memory
+        self.offset: int | None = 0 if isinstance(addr, Value) else addr
         recorder.record(
             rows.LOCAL_TENSOR, rows.LOCAL_TENSOR.forms[0], (dtype, pos, addr, tile_size), self
         )
@@ -193,11 +245,14 @@ class LocalTensor(Value):
         recorder.trace.buffers.append(BufferInfo(self, pos, 1, length, recorder.site(), addr))
 
     @classmethod
-    def view(cls, type: LocalTensorType, block: Any, size: Any, offset: int | None) -> LocalTensor:
-        """A proxy for the result of an operation; `offset` in bytes from its buffer, if known."""
+    def view(
+        cls, type: LocalTensorType, block: Any, size: Any, offset: int | None, base: Any = None
+    ) -> LocalTensor:
+        """A proxy for the result of an operation: a part of `base`, or a buffer of its own."""
         self = cls.__new__(cls)
         Value.__init__(self, type, block)
         self.size = size
+        self.base = self if base is None else base
         self.offset = offset
         return self
 
@@ -208,11 +263,7 @@ class LocalTensor(Value):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            start, size = _start_stop(self, index)
-            if type(start) is int and start == 0 and size is None:
-                return self
-            spec = rows.LOCAL_SLICE
-            return record(spec, spec.forms[0], (self, start, size), current("slice"))
+            return _view(self, index, rows.LOCAL_SLICE)
         return self.get_value(index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -222,8 +273,8 @@ class LocalTensor(Value):
         """The view that begins `index` elements later, as `tensor[index:]`."""
         return self[index:]
 
-    get_value = rows.method(rows.LOCAL_GET_VALUE)
-    set_value = rows.method(rows.LOCAL_SET_VALUE)
+    get_value = OpFunction(rows.LOCAL_GET_VALUE)
+    set_value = OpFunction(rows.LOCAL_SET_VALUE)
 
     def get_size(self) -> Any:
         """Number of elements (`GetSize`)."""

@@ -9,91 +9,101 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..chip import BLOCK_BYTES
 from ..diagnostics import Site
 from ..trace import Value
 from .dtypes import DataType
 from .enums import TPosition
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalPointerType:
-    """`__gm__ T*`."""
+class _Interned(type):
+    """Calls with equal arguments give the same object, so that types compare by identity."""
 
-    dtype: DataType
+    _made: dict[tuple[Any, ...], Any]
+
+    def __init__(cls, *args: Any) -> None:
+        super().__init__(*args)
+        cls._made = {}
+
+    def __call__(cls, *fields: Any) -> Any:
+        try:
+            return cls._made[fields]
+        except KeyError:
+            return cls._made.setdefault(fields, super().__call__(*fields))
+
+
+class GlobalPointerType(metaclass=_Interned):
+    """`__gm__ T*`; `cpp` is the C++ spelling."""
+
+    __slots__ = ("cpp", "dtype")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"__gm__ {self.dtype.cpp}*"
+    def __init__(self, dtype: DataType) -> None:
+        self.dtype = dtype
+        self.cpp = f"__gm__ {dtype.cpp}*"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"address of {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalTensorType:
+class GlobalTensorType(metaclass=_Interned):
     """`AscendC::GlobalTensor<T>`; the dtype is None until a buffer is set."""
 
-    dtype: DataType | None
+    __slots__ = ("cpp", "dtype")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::GlobalTensor<{self.dtype.cpp if self.dtype else 'uint8_t'}>"
+    def __init__(self, dtype: DataType | None) -> None:
+        self.dtype = dtype
+        self.cpp = f"AscendC::GlobalTensor<{dtype.cpp if dtype else 'uint8_t'}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"GlobalTensor of {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalTensorType:
+class LocalTensorType(metaclass=_Interned):
     """`AscendC::LocalTensor<T>` at a logical position."""
 
-    dtype: DataType
-    position: TPosition
+    __slots__ = ("cpp", "dtype", "position")
 
     proxy: ClassVar[Any] = None
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::LocalTensor<{self.dtype.cpp}>"
+    def __init__(self, dtype: DataType, position: TPosition) -> None:
+        self.dtype = dtype
+        self.position = position
+        self.cpp = f"AscendC::LocalTensor<{dtype.cpp}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"LocalTensor of {self.dtype} in {self.position.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class PipeType:
+class PipeType(metaclass=_Interned):
     """`AscendC::TPipe`."""
+
+    __slots__ = ()
 
     cpp: ClassVar[str] = "AscendC::TPipe"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "TPipe"
 
 
-@dataclass(frozen=True, slots=True)
-class QueueType:
+class QueueType(metaclass=_Interned):
     """`AscendC::TQue<position, depth>`."""
 
-    position: TPosition
-    depth: int
+    __slots__ = ("cpp", "depth", "position")
 
-    @property
-    def cpp(self) -> str:
-        """C++ spelling."""
-        return f"AscendC::TQue<AscendC::TPosition::{self.position.name}, {self.depth}>"
+    def __init__(self, position: TPosition, depth: int) -> None:
+        self.position = position
+        self.depth = depth
+        self.cpp = f"AscendC::TQue<AscendC::TPosition::{position.name}, {depth}>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"TQue in {self.position.name}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class BufferInfo:
     """A row of the buffer table.
 
@@ -112,4 +122,4 @@ class BufferInfo:
         """Bytes a buffer takes, rounded up to 32, or None if known only on the device."""
         if isinstance(self.length, Value):
             return None
-        return (int(self.length) + 31) // 32 * 32
+        return (int(self.length) + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES

@@ -30,10 +30,9 @@ def _row(
     semantics: Callable[..., Any],
     sign: str = "never",
     form: Form = _BINARY,
-    helper: str = "",
     partial: bool = False,
 ) -> OpSpec:
-    extra = {"prec": prec, "sign": sign, "helper": helper, "partial": partial}
+    extra = {"prec": prec, "sign": sign, "partial": partial}
     return register(
         OpSpec(
             f"scalar.{name}",
@@ -63,11 +62,11 @@ MUL = _row("mul", "{0} * {1}", 5, "Product of two scalars.", operator.mul, "all"
 DIV = _row("div", "{0} / {1}", 5, "True division of two floats.", operator.truediv)
 FLOORDIV = _row(
     "floordiv", "FloorDiv({0}, {1})", 2, "Division rounding down.", operator.floordiv,
-    "all", helper="floordiv", partial=True,
+    "all", partial=True,
 )  # fmt: skip
 FLOORMOD = _row(
     "floormod", "FloorMod({0}, {1})", 2, "Remainder with the sign of the divisor.",
-    operator.mod, "right", helper="floormod", partial=True,
+    operator.mod, "right", partial=True,
 )  # fmt: skip
 TRUNCDIV = _row(
     "truncdiv",
@@ -110,15 +109,15 @@ NOT = _row("not", "!{0}", 3, "Logical not.", operator.not_, "always", _UNARY)
 NEG = _row("neg", "-{0}", 3, "Negation.", operator.neg, form=_UNARY)
 INV = _row("inv", "~{0}", 3, "Bitwise complement.", operator.invert, form=_UNARY)
 ABS = _row(
-    "abs", "Abs({0})", 2, "Absolute value.", abs, "always", _UNARY, helper="abs",
+    "abs", "Abs({0})", 2, "Absolute value.", abs, "always", _UNARY,
 )  # fmt: skip
 MIN = _row(
     "min", "Min({0}, {1})", 2, "The smaller; the first when equal.",
-    min, "all", helper="min",
+    min, "all",
 )  # fmt: skip
 MAX = _row(
     "max", "Max({0}, {1})", 2, "The larger; the first when equal.",
-    max, "any", helper="max",
+    max, "any",
 )  # fmt: skip
 SELECT = _row(
     "select", "{0} ? {1} : {2}", 16, "`a` if the condition holds, else `b`.",

@@ -8,9 +8,8 @@ from ..diagnostics import error
 from ..language.enums import MEMORY
 from ..language.types import LocalTensorType
 from ..trace import Recorder, Value, describe
+from . import rules
 from .spec import Form, OpSpec, Param, register
-
-BLOCK_BYTES = 32
 
 
 def _check_count(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
@@ -23,10 +22,8 @@ def _check_count(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             site,
             hint="copy between tensors of one dtype",
         )
-    size = dst.dtype.sizeof()
-    for tensor in (dst, src):
-        if type(tensor.type) is not LocalTensorType:
-            continue
+    on_chip = [t for t in (dst, src) if type(t.type) is LocalTensorType]
+    for tensor in on_chip:
         if MEMORY[tensor.type.position] not in ("UB", "L1"):
             raise error(
                 "AT0116",
@@ -34,34 +31,19 @@ def _check_count(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
                 site,
                 hint="it moves data between global memory, UB and L1",
             )
-        if tensor.offset is not None and tensor.offset % BLOCK_BYTES:
-            raise error(
-                "AT0103",
-                f"{spec.name} starts {tensor.offset} bytes into {describe(tensor)}",
-                site,
-                hint=f"a local address is a multiple of {BLOCK_BYTES} bytes: "
-                f"{BLOCK_BYTES // size} elements of {dst.dtype}",
-            )
+        if fault := rules.bad_start(spec, tensor, site):
+            raise fault
     if isinstance(count, Value):
         return
-    if count < 0:
-        raise error("AT0108", f"{spec.name} of {count} elements", site, hint="count from 0 up")
-    if count * size % BLOCK_BYTES:
-        raise error(
-            "AT0103",
-            f"{spec.name} of {count} elements of {dst.dtype} is {count * size} bytes, "
-            f"not a multiple of {BLOCK_BYTES}",
-            site,
-            hint=f"copy a multiple of {BLOCK_BYTES // size} elements",
-        )
-    for tensor in (dst, src):
-        if type(tensor.size) is int and count > tensor.size:
-            raise error(
-                "AT0201",
-                f"{spec.name} of {count} elements, but {describe(tensor)} has {tensor.size}",
-                site,
-                hint="make the tile smaller or the buffer larger",
-            )
+    fault = (
+        rules.bad_copy(spec, count, dst.dtype, site)
+        or rules.too_short(spec, dst, count, site)
+        or rules.too_short(spec, src, count, site)
+    )
+    if fault is None and len(on_chip) == 2:
+        fault = rules.overlap(spec, dst, src, count * dst.dtype.sizeof(), site)
+    if fault is not None:
+        raise fault
 
 
 def _form(name: str, dst: str, src: str, pipe: str) -> Form:

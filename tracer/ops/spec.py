@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,13 +30,20 @@ from ..trace import Recorder, Value, current, describe
 _NO_DEFAULT: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+#: The pipes of a core, as `PipeID` names them.
+PIPES = frozenset(pipe.name.removeprefix("PIPE_") for pipe in PipeID)
+
+#: What a parameter is to a call: a tensor that is read or written, a scalar or struct, a C++
+#: template argument, an object that is neither (pipes, queues, tensors that only are named), what
+#: C++ does not see, and the switch behind the template argument `isSetMask`.
+ROLES = frozenset({"in", "out", "inout", "value", "template", "object", "host", "set_mask"})
+
+
+class Param(NamedTuple):
     """A parameter of one form.
 
-    `kind` names what it accepts (a row of `KINDS`); `role` is 'in', 'out' or 'inout' for tensors,
-    'value' for scalars and structs, 'template' for C++ template arguments, 'object' for pipes and
-    queues, 'host' for what C++ does not see. `cpp` is the C++ type a scalar operand converts to.
+    `kind` names what it accepts (a row of `KINDS`), `role` (one of `ROLES`) what it is to the call,
+    `cpp` the C++ type of a scalar operand, '{dtype}' for the element type of the first operand.
     """
 
     name: str
@@ -51,33 +58,29 @@ class Param:
         return self.default is _NO_DEFAULT
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One overload: its name in the family, parameters and, where it differs, its own pipe."""
 
     name: str
     params: tuple[Param, ...]
     pipe: str = ""
 
-    def index(self, name: str) -> int:
-        """Position of a parameter."""
-        return next(k for k, p in enumerate(self.params) if p.name == name)
-
 
 def _empty() -> Any:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpSpec:
-    """A row of the op table.
+    """A row of the op table; a row equals itself only.
 
     name, cpp: Python name and Ascend C name (or, for expressions, a template over `{0}`, `{1}`).
-    family: the module that declares it; lowering and simulator may treat a family alike.
-    forms: overloads, tried in order. pipe: who executes it ('S', 'V', 'MTE2', ...).
-    pure: a value that depends on its operands only, may be inlined and dropped.
-    method: a method of its first operand. result: how the result's proxy is made
-    (`result(recorder, form, args) -> Value`). dtypes: architecture -> accepted dtypes of `operand`.
+    family: rows that lowering and simulator treat alike; the module that declares them is named
+    after it where there is one. forms: overloads, tried in order. pipe: who executes it, one of
+    `PIPES`; a form may have its own. pure: a value that depends on its operands only, may be
+    inlined and dropped. method: a method of its first operand. result: how its proxy is made
+    (`result(recorder, form, args) -> Value`). dtypes: architecture -> dtypes that the chip computes
+    on, for rows that compute on tensors.
     checks: called with (spec, form, args, recorder) before recording; they raise `KernelError`.
     semantics: NumPy meaning of the element-wise core, for families that share an executor.
     """
@@ -95,12 +98,6 @@ class OpSpec:
     checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
     semantics: Callable[..., Any] | None = None
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 #: Every row by its key: the Python name, or "Class.method".
@@ -149,7 +146,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
     "const_bool": ("a constant bool", lambda v: type(v) is bool),
     "pieces": ("text and runtime scalars", _is_a(tuple)),
-    "mask": ("a list of two integers (the mask bits)", _is_mask),
+    "mask": ("a list of one or two integers (the mask bits)", _is_mask),
     "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
     "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
     "global": ("a GlobalTensor", _of_type(GlobalTensorType)),
@@ -270,6 +267,17 @@ class OpFunction:
     def _no_overload(
         self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Exception:
+        for form in self.spec.forms:
+            wrong = _misfits(form, args, kwargs)
+            if wrong and all(_wants_constant(p) and isinstance(v, Value) for p, v in wrong):
+                param, value = wrong[0]
+                return error(
+                    "AT0107",
+                    f"`{param.name}` of {self.spec.name} is {KINDS[param.kind][0]}, a C++ template "
+                    f"argument, not {describe(value)}",
+                    recorder.site(),
+                    hint="give a constant: a Python number, or an asc.ConstExpr argument",
+                )
         given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
         rows = []
         for form in self.spec.forms:
@@ -285,6 +293,27 @@ class OpFunction:
             table="\n".join(rows),
             hint="compare the arguments with the overloads above",
         )
+
+
+def _misfits(
+    form: Form, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[tuple[Param, Any]] | None:
+    """The parameters of an overload whose arguments do not fit, None if the names do not."""
+    values = dict(zip((p.name for p in form.params), args, strict=False)) | kwargs
+    names = {p.name for p in form.params}
+    if len(args) + len(kwargs) > len(names) or not values.keys() <= names:
+        return None
+    if any(p.required and p.name not in values for p in form.params):
+        return None
+    return [
+        (p, values[p.name])
+        for p in form.params
+        if p.name in values and not KINDS[p.kind][1](values[p.name])
+    ]
+
+
+def _wants_constant(param: Param) -> bool:
+    return param.kind.startswith("const_")
 
 
 class BoundOp:

@@ -9,12 +9,7 @@ from ..diagnostics import error
 from ..language.dtypes import DataType, int32
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Recorder, Value, describe
-from .spec import Form, OpFunction, OpSpec, Param, register
-
-
-def method(spec: OpSpec) -> OpFunction:
-    """The class attribute that calls a row as a method."""
-    return OpFunction(spec)
+from .spec import Form, OpSpec, Param, register
 
 
 def _address_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
@@ -36,7 +31,9 @@ def _local_slice_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -
     offset = tensor.offset
     if offset is not None:
         offset = offset + start * tensor.dtype.sizeof() if type(start) is int else None
-    return LocalTensorType.proxy.view(tensor.type, recorder.block, size, offset)  # type: ignore[no-any-return]
+    return LocalTensorType.proxy.view(  # type: ignore[no-any-return]
+        tensor.type, recorder.block, size, offset, tensor.base
+    )
 
 
 def _element_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:

@@ -6,13 +6,13 @@ each 256-byte repeat) and bit mask (two 64-bit words choose the elements of a re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..diagnostics import error
+from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import (
     DataType,
     bfloat16,
@@ -29,10 +29,8 @@ from ..language.dtypes import (
 )
 from ..language.enums import MEMORY
 from ..trace import Recorder, Value, describe
+from . import rules
 from .spec import Form, OpSpec, Param, register
-
-REPEAT_BYTES = 256
-MAX_REPEAT = 255
 
 _OPERANDS = (
     Param("dst", "local", "out"),
@@ -99,40 +97,78 @@ def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Constant counts, masks and repeats within the limits, operands large enough."""
-    if form.name == "count":
-        count = args[3]
-        if isinstance(count, Value):
-            return
-        if count < 0:
-            raise error(
-                "AT0108", f"{spec.name} of {count} elements", recorder.site(), hint="from 0 up"
-            )
-        for tensor in args[:3]:
-            if type(tensor.size) is int and count > tensor.size:
-                raise error(
-                    "AT0201",
-                    f"{spec.name} of {count} elements, but {describe(tensor)} has {tensor.size}",
-                    recorder.site(),
-                    hint="make the count smaller or the buffer larger",
-                )
-        return
-    mask, repeat = args[3], args[4]
-    if not isinstance(repeat, Value) and not 0 <= repeat <= MAX_REPEAT:
-        raise error(
-            "AT0108",
-            f"{spec.name} with {repeat} repeats",
-            recorder.site(),
-            hint=f"repeat_times is 0 to {MAX_REPEAT}: split the call",
-        )
-    lanes = REPEAT_BYTES // args[0].dtype.sizeof()
-    if form.name == "mask" and not isinstance(mask, Value) and not 1 <= mask <= lanes:
-        raise error(
-            "AT0108",
-            f"{spec.name} with a mask of {mask} elements",
-            recorder.site(),
-            hint=f"one repeat holds 1 to {lanes} elements of {args[0].dtype}",
-        )
+    """Starts, counts, masks, repeats and strides, operands long enough, no partial overlap."""
+    site = recorder.site()
+    dst, src0, src1 = args[:3]
+    for tensor in (dst, src0, src1):
+        if tensor.offset and (fault := rules.bad_start(spec, tensor, site)):
+            raise fault
+    fault = _COUNTED[form.name](spec, args, site)
+    if fault is not None:
+        raise fault
+
+
+def _by_count(spec: OpSpec, args: tuple[Any, ...], site: Site) -> KernelError | None:
+    dst, src0, src1, count = args[:4]
+    if isinstance(count, Value):
+        return None
+    nbytes = count * dst.dtype.sizeof()
+    return (
+        rules.bad_count(spec, count, site)
+        or rules.too_short(spec, dst, count, site)
+        or rules.too_short(spec, src0, count, site)
+        or rules.too_short(spec, src1, count, site)
+        or rules.overlap(spec, dst, src0, nbytes, site)
+        or rules.overlap(spec, dst, src1, nbytes, site)
+    )
+
+
+def _by_mask(spec: OpSpec, args: tuple[Any, ...], site: Site) -> KernelError | None:
+    mask = args[3]
+    if isinstance(mask, Value):
+        return _repeats(spec, args, None, site)
+    fault = rules.bad_mask(spec, mask, args[0].dtype, site)
+    return fault or _repeats(spec, args, range(mask), site)
+
+
+def _by_bits(spec: OpSpec, args: tuple[Any, ...], site: Site) -> KernelError | None:
+    words = args[3]
+    if any(isinstance(word, Value) for word in words):
+        return _repeats(spec, args, None, site)
+    return _repeats(spec, args, selected(words, args[0].dtype), site)
+
+
+def selected(words: Sequence[int], dtype: DataType) -> list[int]:
+    """The elements of a repeat that the words of a bit mask select."""
+    bits = sum((int(word) % 2**64) << 64 * k for k, word in enumerate(words))
+    return [k for k in range(min(rules.MASK_BITS, rules.lanes_of(dtype))) if bits >> k & 1]
+
+
+def _repeats(
+    spec: OpSpec, args: tuple[Any, ...], lanes: Sequence[int] | None, site: Site
+) -> KernelError | None:
+    """What is wrong with repeats and strides; `lanes` are the elements of a repeat, if known."""
+    repeat, strides = args[4], args[5].values
+    known = [stride for stride in strides if not isinstance(stride, Value)]
+    fault = rules.bad_strides(spec, known, site)
+    if isinstance(repeat, Value):
+        return fault
+    fault = fault or rules.bad_repeat(spec, repeat, site)
+    if fault or not repeat or not lanes or len(known) < len(strides):
+        return fault
+    dst, dtype = args[0], args[0].dtype
+    pairs = list(zip(strides[:3], strides[3:], strict=True))
+    for tensor, (block, rep) in zip(args[:3], pairs, strict=True):
+        count = rules.reach(lanes, repeat, block, rep, dtype)
+        if fault := rules.too_short(spec, tensor, count, site):
+            return fault
+    for src, pair in zip(args[1:3], pairs[1:], strict=True):
+        if fault := rules.repeat_overlap(spec, dst, src, lanes, repeat, (pairs[0], pair), site):
+            return fault
+    return None
+
+
+_COUNTED = {"count": _by_count, "mask": _by_mask, "bits": _by_bits}
 
 
 def _row(

@@ -36,6 +36,7 @@ class Snapshot:
         "exc",
         "heap",
         "length",
+        "lineage",
         "pending",
         "set_at",
         "slots",
@@ -54,10 +55,11 @@ class Snapshot:
         self.length = len(vm.block.nodes)
         self.births = len(vm.born)
         self.controls = len(vm.controls)
+        self.lineage = vm.lineage
 
     def mark(self) -> Mark:
         """Where declarations for what began here go."""
-        return Mark(self.block, self.length, self.births)
+        return Mark(self.block, self.length)
 
     def restore(self, vm: Machine, frame: Frame, truncate: bool = False) -> None:
         """Bring the frame and the journal back; with `truncate` the recorded nodes too."""
@@ -67,6 +69,7 @@ class Snapshot:
         frame.exc = self.exc
         vm.heap.rollback(self.heap)
         del vm.controls[self.controls :]
+        vm.lineage = self.lineage
         if truncate:
             del self.block.nodes[self.length :]
             del frame.pending[self.pending :]
@@ -93,13 +96,14 @@ def run_region(
     controls = len(vm.controls)
     if not controls:
         vm.base = before.heap
-    vm.controls.append(frame.site())
+    control = frame.site()
+    vm.controls.append(control)
     vm.journaling = True
     frame.depth += 1
     frame.pending = []
     vm.block, frame.stops, frame.jumps, frame.pc = block, stops, jumps, pc
     try:
-        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap))
+        return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap), control)
     finally:
         vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
         frame.depth -= 1
@@ -206,6 +210,7 @@ def resolve(
     with which the run ends.
     """
     groups: dict[int, list[Path]] = {}
+    gone = len(frame.pending)
     for path in paths:
         if path.dest not in own and path.dest in frame.jumps:
             frame.pending.append(path)
@@ -214,6 +219,9 @@ def resolve(
     mine = [d for d in groups if d in own]
     if not mine:
         return [path for group in groups.values() for path in group]
+    if len(frame.pending) > gone:
+        # What follows here does not run on the ways that have left.
+        vm.controls.append(frame.site())
     if len(groups) == 1:
         merge(vm, frame, groups[mine[0]], mark)
         return mine[0]
@@ -375,8 +383,8 @@ _PURE = {
 }  # fmt: skip
 
 
-def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
-    """The paths a run ended with, the pending ones included."""
+def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> list[Path]:
+    """The paths a run ended with, the pending ones included; `control` is what it stood under."""
     if type(result) is list:
         return frame.pending + result
     if result is YIELD:
@@ -384,8 +392,9 @@ def end_of_run(vm: Machine, frame: Frame, result: Any) -> list[Path]:
             "AT0303",
             "`yield` under a runtime condition or in a runtime loop",
             frame.site(),
+            notes=[("the condition or loop is here", control)],
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base))
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
     return [*frame.pending, path]

@@ -19,6 +19,7 @@ _CONDITIONAL = {
     "SEND",
 }
 _TERMINAL = {"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "REJECTED"}
+_NOWHERE: frozenset[int] = frozenset()
 _READS = {"LOAD_FAST", "LOAD_CLOSURE", "LOAD_DEREF", "LOAD_FAST_AND_CLEAR", "STORE_DEREF"}
 _READS |= {"LOAD_FROM_DICT_OR_DEREF", "DELETE_DEREF"}
 _WRITES = {"STORE_FAST", "DELETE_FAST", "MAKE_CELL", "LOAD_FAST_AND_CLEAR"}
@@ -162,7 +163,7 @@ class Flow:
         From the header of a loop in `around` only its exits are followed: another iteration is
         not part of this one's shape.
         """
-        headers = {loop.header: loop.exits for loop in around}
+        headers = {loop.header: self._ways_out(loop) for loop in around}
         seen = 0
         todo = [start]
         while todo:
@@ -172,6 +173,10 @@ class Flow:
             seen |= 1 << n
             todo += headers.get(n, self.succ[n])
         return seen
+
+    def _ways_out(self, loop: NaturalLoop) -> tuple[int, ...]:
+        """The exits of a loop that go on: nothing is shared with a later iteration's exception."""
+        return tuple(n for n in loop.exits if not self.only_raises(n, _NOWHERE))
 
     def reaches(self, start: int, goal: int, within: int) -> bool:
         """Whether `goal` is reachable from `start` through the leaders in `within`."""
@@ -191,7 +196,7 @@ class Flow:
         self, starts: tuple[int, ...], reach: list[int], around: list[NaturalLoop]
     ) -> frozenset[int]:
         """Where code shared by two or more of the starts is entered."""
-        headers = {loop.header: loop.exits for loop in around}
+        headers = {loop.header: self._ways_out(loop) for loop in around}
         shared = everything = 0
         for r in reach:
             shared |= everything & r

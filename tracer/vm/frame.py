@@ -24,6 +24,8 @@ class _Marker:
 NULL: Any = _Marker("NULL")
 #: Content of a slot without a value.
 UNBOUND: Any = _Marker("unbound")
+#: What a path that went without an object has for the object's parts.
+ABSENT: Any = _Marker("absent")
 #: What a run ends with, besides a list of paths.
 STOP: Any = _Marker("STOP")
 RETURN: Any = _Marker("RETURN")
@@ -73,7 +75,10 @@ class Poison:
 
     def renamed(self, name: str) -> Poison:
         """The same under the name it was bound to, if it had none."""
-        return self if self.name else Poison(name, self.reason, self.notes)
+        if self.name:
+            return self
+        notes = ((text.replace("it is", f"`{name}` is", 1), site) for text, site in self.notes)
+        return Poison(name, self.reason, tuple(notes))
 
     def fail(self, site: Site) -> Exception:
         """The error to raise at a use."""
@@ -101,8 +106,8 @@ class Frame:
         "depth",
         "exc",
         "function",
-        "generator",
         "globals",
+        "is_generator",
         "is_kernel",
         "jumps",
         "names",
@@ -137,7 +142,7 @@ class Frame:
         self.depth = 0
         self.retval: Any = None
         self.exc: Any = None
-        self.generator: Any = None
+        self.is_generator = False
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
         self.snapshots: dict[int, Any] = {}
@@ -152,12 +157,18 @@ class Path:
     """A way control left a run: where to (`dest`), in which block, with what state.
 
     `block` is None for the way a counted loop leaves by exhaustion: nothing can be put there.
+    `lineage` says which of the objects made by the kernel were made on this way.
     """
 
-    __slots__ = ("block", "dest", "exc", "heap", "retval", "set_at", "site", "slots", "stack")
+    __slots__ = (
+        "block", "dest", "exc", "heap", "lineage", "retval", "set_at", "site", "slots", "stack",
+    )  # fmt: skip
 
-    def __init__(self, frame: Frame, dest: int, block: Block | None, heap: dict[int, Any]) -> None:
+    def __init__(
+        self, frame: Frame, dest: int, block: Block | None, heap: dict[int, Any], lineage: Any
+    ) -> None:
         self.dest = dest
+        self.lineage = lineage
         self.block = block
         self.slots = list(frame.slots)
         self.stack = list(frame.stack)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import error
 from ..trace import current
 from .frame import RETURN, YIELD, Frame
-from .heap import KINDS, Kind
+from .heap import KINDS, Advanced, Kind
 from .merge import Mark
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ class VMGenerator:
     def __init__(self, vm: Machine, frame: Frame) -> None:
         self.vm = vm
         self.frame = frame
-        self.state = "created"
+        self.state: Any = "created"
+        if vm.journaling:
+            vm.note_birth(self)
 
     def __iter__(self) -> VMGenerator:
         return self
@@ -55,6 +57,8 @@ class VMGenerator:
     def resume(self, value: Any, exc: BaseException | None) -> Any:
         """Run on to the next `yield`; StopIteration carries the return value."""
         vm, frame = self.vm, self.frame
+        if self.state.__class__ is Advanced:
+            raise self.state.fail(vm.site())
         if self.state == "running":
             raise ValueError("generator already executing")
         if self.state == "closed" or (exc is not None and self.state == "created"):
@@ -70,7 +74,7 @@ class VMGenerator:
         # The handlers around a `yield` count the value it gives, also when it raises instead.
         frame.stack.append(value)
         self.state = "running"
-        mark = Mark(vm.block, len(vm.block.nodes), len(vm.born))
+        mark = Mark(vm.block, len(vm.block.nodes))
         try:
             result = vm.run(frame, exc)
         except BaseException:
@@ -112,4 +116,4 @@ def _write(gen: VMGenerator, state: dict[Any, Any]) -> None:
     frame.stack = [state["stack", k] for k in range(state["size"])]
 
 
-KINDS[VMGenerator] = Kind(_read, _write, fixed=True)
+KINDS[VMGenerator] = Kind(_read, _write, fixed=True, position="state")

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnostics import Site, error
+from ..trace import Block, Value, describe
+
 _MISSING: Any = object()
 _CONTAINERS = (list, dict, set, tuple, bytearray)
 
@@ -54,9 +57,11 @@ _PLAIN = {int, bool, float, str, bytes, complex, tuple, frozenset}
 class Guards:
     """Collects reads while tracing; `checker` makes the function that a launch calls."""
 
-    __slots__ = ("attributes", "cells", "codes", "held", "items", "outer", "values")
+    __slots__ = ("_root", "_site", "attributes", "cells", "codes", "items", "outer", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, root: Block, site: Callable[[], Site]) -> None:
+        self._site = site
+        self._root = root
         self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.cells: dict[int, tuple[CellType, Any]] = {}
@@ -98,7 +103,13 @@ class Guards:
             self.note(kwdefaults)
 
     def note(self, value: Any) -> None:
-        """An outer object came into the trace: guard mutable ones by value, remember them."""
+        """An outer object came into the trace: guard mutable ones by value, remember them.
+
+        AT0115 for a runtime value that another trace left behind.
+        """
+        if isinstance(value, Value):
+            self._refuse_foreign(value)
+            return
         if _is_mutable(value):
             if id(value) in self.values:
                 return
@@ -114,12 +125,35 @@ class Guards:
         inner = value.values() if isinstance(value, dict) else value
         if isinstance(value, list | tuple | dict | set):
             for item in inner:
-                if _is_mutable(item) and id(item) not in self.outer:
+                if isinstance(item, Value):
+                    self._refuse_foreign(item)
+                elif _is_mutable(item) and id(item) not in self.outer:
                     self._remember(item)
                 elif hasattr(item, "__dict__") and not isinstance(
                     item, ModuleType | FunctionType | type
                 ):
                     self.outer.setdefault(id(item), item)
+
+    def _refuse_foreign(self, value: Value) -> None:
+        block: Block | None = value.block
+        while block is not None:
+            if block is self._root:
+                return
+            block = block.parent
+        raise error(
+            "AT0115",
+            f"the runtime value {describe(value)} is left from another trace",
+            self._site(),
+            hint="keep runtime values in locals or in objects made in the kernel",
+        )
+
+    def name_of(self, obj: Any) -> str | None:
+        """The global or attribute that an outer object was read from, if it was."""
+        for rows in (self.items, self.attributes):
+            for _, name, value in rows.values():
+                if value is obj:
+                    return name
+        return None
 
     def checker(self) -> Callable[[], bool]:
         """A function that says whether everything read is still the same."""

@@ -730,7 +730,8 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
 
 @handles("GET_ITER")
 def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack[-1] = special.iterator(vm, frame.stack[-1])
+    found = special.iterator(vm, frame.stack[-1])
+    frame.stack[-1] = special.replayable(vm, found) if frame.is_generator else found
 
 
 @handles("FOR_ITER")
@@ -750,6 +751,9 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
 @handles("RETURN_GENERATOR")
 def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     frame.pc += 1
+    frame.is_generator = True
+    if frame.code.slot_names[:1] == (".0",):
+        frame.slots[0] = special.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
     if vm.journaling:
         vm.note_birth(frame.retval)
@@ -920,5 +924,5 @@ def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
 
 @handles("REJECTED")
 def rejected(vm: Machine, frame: Frame, arg: tuple[str, str, str]) -> Any:
-    name, reason, hint = arg
-    raise error("AT0301", f"{reason} ({name})", frame.site(), hint=hint)
+    _, reason, hint = arg
+    raise error("AT0301", reason, frame.site(), hint=hint)

@@ -13,26 +13,53 @@ from contextlib import suppress
 from types import CellType
 from typing import Any
 
-from ..diagnostics import Site
+from ..diagnostics import Site, error
 from .frame import UNBOUND
+
+
+class Advanced:
+    """In place of the position of an iterator that advanced on some of the paths that met.
+
+    Only going on with the iterator is an error.
+    """
+
+    __slots__ = ("kind", "site")
+
+    def __init__(self, kind: str, site: Site) -> None:
+        self.kind = kind
+        self.site = site
+
+    def fail(self, site: Site) -> Exception:
+        """The error to raise at a use."""
+        return error(
+            "AT0303",
+            f"this {self.kind} was advanced under a runtime condition",
+            site,
+            notes=[("it was advanced here", self.site)],
+            hint="take the values out before the condition",
+        )
 
 
 class ReplayIterator:
     """An iterator whose consumption can be undone: consumed values are kept."""
 
-    __slots__ = ("buffer", "on_advance", "position", "source")
+    __slots__ = ("buffer", "position", "source", "vm")
 
-    def __init__(self, source: Any, on_advance: Callable[[Any], None]) -> None:
+    def __init__(self, source: Any, vm: Any) -> None:
         self.source = source
         self.buffer: list[Any] = []
-        self.position = 0
-        self.on_advance = on_advance
+        self.position: Any = 0
+        self.vm = vm
+        if vm.journaling:
+            vm.note_birth(self)
 
     def __iter__(self) -> ReplayIterator:
         return self
 
     def __next__(self) -> Any:
-        self.on_advance(self)
+        self.vm.touch_iterator(self)
+        if self.position.__class__ is Advanced:
+            raise self.position.fail(self.vm.site())
         if self.position == len(self.buffer):
             self.buffer.append(next(self.source))
         self.position += 1
@@ -40,19 +67,25 @@ class ReplayIterator:
 
 
 class Kind:
-    """How one kind of object is read into a dict of locations and written back."""
+    """How one kind of object is read into a dict of locations and written back.
 
-    __slots__ = ("fixed", "read", "write")
+    An object of a `fixed` kind has no parts that could become variables; `position` is the location
+    that an `Advanced` takes when such an object is an iterator.
+    """
+
+    __slots__ = ("fixed", "position", "read", "write")
 
     def __init__(
         self,
         read: Callable[[Any], dict[Any, Any]],
         write: Callable[[Any, dict[Any, Any]], None],
         fixed: bool = False,
+        position: str = "",
     ) -> None:
         self.read = read
         self.write = write
         self.fixed = fixed
+        self.position = position
 
 
 def _write_list(obj: Any, state: dict[Any, Any]) -> None:
@@ -143,9 +176,11 @@ KINDS: dict[type, Kind] = {
     deque: Kind(lambda o: dict(enumerate(o)), _write_deque),
     bytearray: Kind(lambda o: dict(enumerate(o)), _write_list, fixed=True),
     CellType: Kind(_read_cell, write_cell),
-    ReplayIterator: Kind(lambda o: {"position": o.position}, _write_position, fixed=True),
+    ReplayIterator: Kind(
+        lambda o: {"position": o.position}, _write_position, fixed=True, position="position"
+    ),
 }
-_INSTANCE = Kind(_read_instance, _write_instance)
+INSTANCE = Kind(_read_instance, _write_instance)
 
 
 def kind_of(obj: Any) -> Kind:
@@ -157,8 +192,18 @@ def kind_of(obj: Any) -> Kind:
                 kind = KINDS[base]
                 break
         else:
-            kind = _INSTANCE
+            kind = INSTANCE
     return kind
+
+
+_WORDS = {CellType: "a captured variable", ReplayIterator: "an iterator"}
+
+
+def what_is(obj: Any) -> str:
+    """An object in a message."""
+    name = type(obj).__name__
+    article = "an" if name[:1] in "AEIOUaeiou" else "a"
+    return _WORDS.get(type(obj), "a generator" if name == "VMGenerator" else f"{article} {name}")
 
 
 class Entry:

@@ -10,15 +10,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import KernelError, error
+from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
 from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
 from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
-from .heap import Entry, kind_of
-from .merge import adopt, merged, same_constant, shape_error, variable, variable_type
+from .heap import Entry, kind_of, what_is
+from .merge import (
+    adopt,
+    merged,
+    same_constant,
+    shape_error,
+    spelled,
+    variable,
+    variable_type,
+)
 from .ranges import RangeState
 
 if TYPE_CHECKING:
@@ -60,6 +68,8 @@ class LoopTracer:
         self.vars: dict[Any, Value] = {}
         #: Variables that the body may make negative.
         self.negative: set[Any] = set()
+        #: Location -> its value before the loop and where it got that, the same after an iteration.
+        self.changes: dict[Any, tuple[Any, Site, Any, Site]] = {}
         self.entry_heap: dict[int, dict[Any, Any]] = {}
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
@@ -128,8 +138,7 @@ class LoopTracer:
         if type_ is None:
             if self.trial:
                 raise NeedsUnroll(f"`{name}` differs from iteration to iteration", self.site)
-            notes = (("the loop is here", self.site),)
-            return Poison(name, "has no single type over the iterations of a loop", notes)
+            return self._poison(location, name)
         if type_ is _SAME:
             return value
         if isinstance(type_, tuple):
@@ -148,6 +157,26 @@ class LoopTracer:
             var._nonneg = Sign([init])
         self.vm.block.nodes.append(Declare(var, init, self.site))
         return var
+
+    def _poison(self, location: Any, name: str) -> Poison:
+        """What a name is that no variable of one type can be."""
+        parts: list[int] = []
+        while location[0] == "part":
+            parts.insert(0, location[2])
+            location = location[1]
+        before, made, after, changed = self.changes[location]
+        for k in parts:
+            before, after = before[k], after[k]
+        if isinstance(after, Poison):
+            return Poison(name, after.reason, after.notes)
+        if before is UNBOUND:
+            reason = "has no value before the loop, which may run zero times"
+            notes = [("the loop is here", self.site)]
+        else:
+            reason = f"is {spelled(before)} before a loop and {spelled(after)} after an iteration"
+            notes = [(f"`{name}` is {spelled(before)} here", made)]
+        notes.append((f"`{name}` is {spelled(after)} here", changed))
+        return Poison(name, reason, tuple(notes))
 
     def _count(self, node: Loop, counted: RangeState) -> None:
         vm = self.vm
@@ -171,7 +200,7 @@ class LoopTracer:
             head = self.header_slots[slot]
             for path in back:
                 value = path.slots[slot]
-                if value is not head and not self._slot_fits(slot, head, value):
+                if value is not head and not self._slot_fits(path, slot, head):
                     ok = False
         for path in back:
             for key, (entry, state) in path.heap.items():
@@ -203,12 +232,17 @@ class LoopTracer:
         whole = self._at_end(path, location[1], None)
         return var if whole is None else whole[location[2]]
 
-    def _slot_fits(self, slot: int, head: Any, value: Any) -> bool:
+    def _slot_fits(self, path: Path, slot: int, head: Any) -> bool:
+        before, value = self.entry.slots[slot], path.slots[slot]
         type_ = self.assumed.slots.get(slot, _SAME)
-        new = self._weaken(type_, self.entry.slots[slot], head, value)
+        new = self._weaken(type_, before, head, value)
         if new == type_:
             return True
         self.assumed.slots[slot] = new
+        code, _, parent = self.site  # type: ignore[misc]
+        made = (code, self.entry.set_at.get(slot, 0), parent)
+        changed = (code, path.set_at.get(slot, self.loop.header), parent)
+        self.changes["slot", slot] = (before, made, value, changed)
         return False
 
     def _weaken(self, type_: Any, entry: Any, head: Any, value: Any) -> Any:
@@ -242,20 +276,21 @@ class LoopTracer:
             return True
         if list(head) != list(state):
             if self.trial:
-                raise NeedsUnroll(f"a {type(entry.obj).__name__} changes its shape", entry.site)
-            raise shape_error(entry, [head, state])
+                raise NeedsUnroll(f"{what_is(entry.obj)} changes its shape", entry.site)
+            raise shape_error(entry, [head, state], self.site)
         ok = True
         for location, value in state.items():
             before = head[location]
             if before is value or same_constant(before, value):
                 continue
             if self.trial:
-                raise NeedsUnroll(f"a {type(entry.obj).__name__} changes", entry.site)
+                raise NeedsUnroll(f"{what_is(entry.obj)} changes", entry.site)
             if kind_of(entry.obj).fixed:
                 raise error(
                     "AT0303",
-                    f"a {type(entry.obj).__name__} is advanced in a runtime loop",
+                    f"{what_is(entry.obj)} advances in a runtime loop",
                     entry.site,
+                    notes=[("the loop is here", self.site)],
                     hint="take the values out before the loop",
                 )
             type_ = self.assumed.heap.get((key, location), _SAME)
@@ -264,6 +299,7 @@ class LoopTracer:
             if new != type_:
                 self.assumed.heap[key, location] = new
                 self.assumed.entries[key] = entry
+                self.changes["heap", key, location] = (first, self.site, value, entry.site)
                 ok = False
         return ok
 
@@ -321,7 +357,7 @@ class LoopTracer:
         """The way a counted loop leaves when its range is used up."""
         frame, loop = self.frame, self.loop
         assert loop.normal_exit is not None
-        path = Path(frame, loop.normal_exit, None, self.header_heap)
+        path = Path(frame, loop.normal_exit, None, self.header_heap, self.entry.lineage)
         path.slots = list(self.header_slots)
         for location, var in self.vars.items():
             if location[0] == "slot" and path.slots[location[1]] is UNBOUND:

@@ -22,14 +22,14 @@ from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
 from .handlers import HANDLERS, loop_header
-from .heap import Heap, read_state
+from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
 from .options import Argument, TraceOptions, TraceResult
 
 _GENERATOR = 0x20
 _VARARGS = 0x04
-_COROUTINE = 0x80 | 0x200
+_COROUTINE = 0x80 | 0x100 | 0x200
 _RECURSION = 12000
 _PYBUILTINS = __name__.rpartition(".")[0] + ".pybuiltins"
 
@@ -103,6 +103,7 @@ class Machine(Recorder):
         "handled",
         "heap",
         "journaling",
+        "lineage",
         "local_cells",
         "local_classes",
         "local_functions",
@@ -119,12 +120,14 @@ class Machine(Recorder):
         super().__init__(trace)
         self.options = options
         self.heap = Heap()
-        self.guards = Guards()
+        self.guards = Guards(trace.body, self.site)
         self.frame: Frame | None = None
         #: Sites of the runtime conditions and loops around the present place.
         self.controls: list[Site] = []
         self.base = 0
         self.journaling = False
+        #: Serials of what was made on the way here, latest first, as linked pairs.
+        self.lineage: Any = None
         self.handled: BaseException | None = None
         self.local_cells: dict[int, Any] = {}
         self.local_classes: dict[int, Any] = {}
@@ -172,12 +175,13 @@ class Machine(Recorder):
 
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
+        self.lineage = (len(self.born), self.lineage)
         self.born[id(obj)] = (obj, len(self.born))
 
     def touch(self, obj: Any) -> None:
         """Call before a Python object changes; outer objects must not under runtime control."""
         if id(obj) in self.guards.outer:
-            self.write_outer(f"a {type(obj).__name__}")
+            self.write_outer(self._outer_words(obj))
         if self.journaling:
             self.heap.touch(obj, self.site())
 
@@ -186,13 +190,24 @@ class Machine(Recorder):
         if self.controls:
             raise error(
                 "AT0109",
-                f"{what} that lives outside the kernel is written under a runtime condition or in "
-                "a runtime loop",
+                f"{what}, which lives outside the kernel, is written under a runtime condition or "
+                "in a runtime loop",
                 self.site(),
                 notes=[("the runtime condition or loop is here", self.controls[-1])],
                 hint="keep what changes on the device in an object made in the kernel",
             )
         self.cacheable = False
+
+    def _outer_words(self, obj: Any) -> str:
+        """An outer object in a message, with its name where one is known."""
+        name = self.guards.name_of(obj)
+        frame = self.frame
+        while name is None and frame is not None:
+            for slot, value in zip(frame.code.slot_names, frame.slots, strict=True):
+                if value is obj or (type(value) is CellType and read_state(value) is obj):
+                    name = slot
+            frame = frame.parent_frame
+        return what_is(obj) if name is None else f"the {type(obj).__name__} `{name}`"
 
     def touch_iterator(self, iterator: Any) -> None:
         """An iterator is about to advance."""
@@ -269,11 +284,15 @@ class Machine(Recorder):
         frame.jumps = frozenset([RETURNS])
         try:
             if code.co_flags & (_COROUTINE | _GENERATOR):
+                asynchronous = code.co_flags & _COROUTINE
                 raise error(
                     "AT0301",
-                    f"`{code.co_name}` is a generator or async function, not a kernel",
+                    f"the kernel `{code.co_name}` is "
+                    + ("an async function" if asynchronous else "a generator"),
                     frame.site(),
-                    hint="a kernel is a plain function",
+                    hint="make it a plain `def` and await around the launch, on the host"
+                    if asynchronous
+                    else "make it a plain function; what it calls may be a generator",
                 )
             positional, keywords = _spread(code, len(bound), values)
             bind(frame, fn, bound + positional, keywords)
@@ -376,7 +395,7 @@ class Machine(Recorder):
         if code.co_flags & _COROUTINE:
             raise error(
                 "AT0301",
-                f"`{code.co_name}` is an async function",
+                f"the kernel calls `{code.co_name}`, an async function",
                 self.site(),
                 hint="kernels have no event loop: write a plain function",
             )
@@ -387,7 +406,7 @@ class Machine(Recorder):
         frame = Frame(program, function, self.site(), caller)
         bind(frame, function, args, kwargs)
         self._check_recursion(frame)
-        mark = Mark(self.block, len(self.block.nodes), len(self.born))
+        mark = Mark(self.block, len(self.block.nodes))
         result = run_guarded(self, frame, len(self.controls))
         if result is RETURN:
             return frame.retval

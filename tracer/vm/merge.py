@@ -18,8 +18,8 @@ from ..language.dtypes import DataType, int32, of_constant, promote
 from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
-from .frame import RETURNS, UNBOUND, Frame, Path, Poison
-from .heap import Entry, kind_of
+from .frame import ABSENT, RETURNS, UNBOUND, Frame, Path, Poison
+from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
 from .objects import type_lookup
 
 if TYPE_CHECKING:
@@ -30,17 +30,13 @@ _TENSORS = (LocalTensorType, GlobalTensorType, GlobalPointerType)
 
 
 class Mark:
-    """A position in a block before which declarations go.
+    """A position in a block before which declarations go."""
 
-    `births` is how many containers had been made when the construct at the mark began.
-    """
+    __slots__ = ("block", "index")
 
-    __slots__ = ("births", "block", "index")
-
-    def __init__(self, block: Block, index: int, births: int) -> None:
+    def __init__(self, block: Block, index: int) -> None:
         self.block = block
         self.index = index
-        self.births = births
 
     def insert(self, node: Node) -> None:
         """Put a node at the mark, after those put there before."""
@@ -152,14 +148,18 @@ class Merger:
         self.vm = vm
         self.paths = paths
         self.mark = mark
+        self.common = common_lineage([p.lineage for p in paths])
         self.preferred = preferred or {}
         self.assigns: list[list[tuple[Value, Any]]] = [[] for _ in paths]
         self.declares: list[tuple[Value, Any]] = []
         self.memo: dict[tuple[int, ...], Any] = {}
+        self.containers: set[int] = set()
         self.poisoned: list[Poison] = []
 
     def unify(self, name: str, values: list[Any], sites: list[Site]) -> Any:
         """One value for a location that has `values` on the paths."""
+        if any(v is ABSENT for v in values):
+            return self._partial(name, values, sites)
         first = values[0]
         if all(v is first for v in values):
             return first
@@ -171,6 +171,16 @@ class Merger:
         result = self._join(name, values, sites)
         self.memo[key] = result
         return result
+
+    def _partial(self, name: str, values: list[Any], sites: list[Site]) -> Any:
+        """The same where some paths have no value and never need one."""
+        known = [v for v in values if v is not ABSENT]
+        if all(same_constant(known[0], v) for v in known):
+            return known[0]
+        type_ = variable_type(known)
+        if type_ is None:
+            return self._poison(name, known, sites[: len(known)])
+        return self._assign(name, type_, values)
 
     def _join(self, name: str, values: list[Any], sites: list[Site]) -> Any:
         type_ = variable_type(values)
@@ -189,9 +199,9 @@ class Merger:
         return self._poison(name, values, sites)
 
     def is_new(self, obj: Any) -> bool:
-        """Whether a container was made on its path, so that nothing before can share it."""
-        _, serial = self.vm.born.get(id(obj), (None, -1))
-        return serial >= self.mark.births
+        """Whether an object was made after the paths parted, so that nothing else shares it."""
+        born = self.vm.born.get(id(obj))
+        return born is not None and not made_on(self.common, born[1])
 
     def _container(self, name: str, cls: Any, values: list[Any], sites: list[Site]) -> Any:
         """Objects of one class, each made on its path: one object with merged contents."""
@@ -203,7 +213,11 @@ class Merger:
         keys = list(states[0])
         if any(list(s) != keys for s in states):
             return self._poison(name, values, sites)
+        if any(id(v) in self.containers for v in values):
+            # On one path two names share a container, on another they do not.
+            return self._poison(name, values, sites)
         result: Any = cls.__new__(cls)
+        self.containers.update(map(id, values))
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
         merged = {k: self.unify(_part(name, k), [s[k] for s in states], sites) for k in keys}
@@ -224,19 +238,19 @@ class Merger:
             init = next(
                 (x for path, x in zip(self.paths, values, strict=True) if path.block is None), None
             )
-            if init is not None:
+            if init is not None and init is not ABSENT:
                 ahead = Block(self.mark.block.parent)
                 init = self._converted(init, type_, ahead)
                 for node in ahead.nodes:
                     self.mark.insert(node)
-            self.declares.append((var, init))
+            self.declares.append((var, None if init is ABSENT else init))
         if isinstance(var, Scalar) and var.type.kind == "i":
-            others = [v for v in values if v is not var]
+            others = [v for v in values if v is not var and v is not ABSENT]
             if isinstance(known := var._nonneg, Sign):
                 others.append(0 if known.consult(self.vm) else -1)
             var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
-            if path.block is not None and value is not var:
+            if path.block is not None and value is not var and value is not ABSENT:
                 pairs.append((var, self._converted(value, type_, path.block)))
         return var
 
@@ -259,11 +273,11 @@ class Merger:
         for v, site in zip(values, sites, strict=True):
             if v is not UNBOUND and not any(v is s for s in seen):
                 seen.append(v)
-                notes.append((f"{_quoted(name)} is {_text(v)} here", site))
+                notes.append((f"{_quoted(name)} is {spelled(v)} here", site))
         if any(unbound):
             reason = "has no value on some of the paths that lead here"
         else:
-            reason = f"is {' or '.join(_text(v) for v in seen[:2])}, depending on a runtime value"
+            reason = f"is {' or '.join(spelled(v) for v in seen[:2])}, depending on a runtime value"
         poison = Poison(name, reason, tuple(notes[:2]))
         self.poisoned.append(poison)
         return poison
@@ -294,7 +308,8 @@ def _quoted(name: str) -> str:
     return f"`{name}`" if name else "it"
 
 
-def _text(value: Any) -> str:
+def spelled(value: Any) -> str:
+    """A value in a message: its text, or what it is."""
     if isinstance(value, Value):
         return f"a runtime {value.type}"
     text = repr(value)
@@ -313,6 +328,7 @@ def merged(
     if len(paths) == 1:
         return first.copy(), []
     merger = Merger(vm, paths, mark, preferred)
+    before, vm.lineage = vm.lineage, merger.common
     code = frame.code
     dest = first.dest
     live = frame.program.flow.live(dest) if dest != RETURNS else 0
@@ -336,7 +352,8 @@ def merged(
         retval = merger.unify("", [p.retval for p in paths], own)
     heap = _merge_heap(vm, merger, paths)
     merger.finish()
-    result = Path(frame, dest, vm.block, heap)
+    result = Path(frame, dest, vm.block, heap, vm.lineage)
+    vm.lineage = before
     result.slots, result.stack, result.retval = slots, stack, retval
     result.set_at = first.set_at
     result.exc = first.exc
@@ -350,53 +367,111 @@ def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any
             entries.setdefault(key, entry)
     heap: dict[int, Any] = {}
     for key, entry in entries.items():
-        own = [path.heap[key][1] for path in paths if key in path.heap]
-        if len(own) == 1 and merger.is_new(entry.obj):
-            # Made on that path: no other one can hold it.
-            heap[key] = (entry, own[0])
-            continue
-        before = kind_of(entry.obj).read(entry.obj)
-        states = [path.heap[key][1] if key in path.heap else before for path in paths]
-        heap[key] = (entry, merge_states(merger, entry, states))
+        serial = vm.born[key][1] if key in vm.born else -1
+        now: dict[Any, Any] | None = None
+        states = []
+        for path in paths:
+            if key in path.heap:
+                states.append(path.heap[key][1])
+            elif not made_on(path.lineage, serial):
+                states.append(None)
+            else:
+                if now is None:
+                    now = kind_of(entry.obj).read(entry.obj)
+                states.append(now)
+        heap[key] = (entry, merge_states(merger, entry, states, vm.site()))
     return heap
 
 
-def merge_states(merger: Merger, entry: Entry, states: list[dict[Any, Any]]) -> dict[Any, Any]:
-    """One state for an object that has `states` on the paths; AT0110 if its shape differs."""
-    keys = list(states[0])
-    if any(list(s) != keys for s in states):
-        raise shape_error(entry, states)
-    if kind_of(entry.obj).fixed and not all(_identical(states[0], s) for s in states):
-        raise error(
-            "AT0303",
-            f"{type(entry.obj).__name__} advanced under a runtime condition",
-            entry.site,
-            hint="take the values out before the condition",
-        )
+def made_on(lineage: Any, serial: int) -> bool:
+    """Whether a path with that lineage has the object (serial -1: every path has)."""
+    while lineage is not None and lineage[0] > serial:
+        lineage = lineage[1]
+    return serial < 0 or (lineage is not None and lineage[0] == serial)
+
+
+def common_lineage(lineages: list[Any]) -> Any:
+    """The lineage up to where the paths parted."""
+    first = lineages[0]
+    for other in lineages[1:]:
+        while first is not other:
+            if other is None or (first is not None and first[0] > other[0]):
+                first = first[1]
+            else:
+                other = other[1]
+    return first
+
+
+def merge_states(
+    merger: Merger, entry: Entry, states: list[dict[Any, Any] | None], site: Site
+) -> dict[Any, Any]:
+    """One state for an object that has `states` on the paths of the construct at `site`.
+
+    AT0110 if its shape differs, AT0303 for a changed object that cannot be merged.
+
+    None is the state on a path that went without the object.
+    """
+    known = [s for s in states if s is not None]
+    first = known[0]
+    if all(s is first for s in known):
+        return first
+    keys = list(first)
+    same_keys = all(list(s) == keys for s in known)
+    kind = kind_of(entry.obj)
+    if kind.fixed and not (same_keys and all(_identical(first, s) for s in known)):
+        return _differing(entry, kind, first)
+    if not same_keys:
+        raise shape_error(entry, known, site)
     sites = [entry.site] * len(states)
-    return {k: merger.unify(_location(k), [s[k] for s in states], sites) for k in keys}
+    columns = {k: [ABSENT if s is None else s[k] for s in states] for k in keys}
+    return {k: merger.unify(_location(k), column, sites) for k, column in columns.items()}
 
 
 def _identical(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
     return all(same_constant(v, b[k]) for k, v in a.items())
 
 
+def _differing(entry: Entry, kind: Kind, state: dict[Any, Any]) -> dict[Any, Any]:
+    """The state of an object without variables whose state depends on the path."""
+    name = type(entry.obj).__name__
+    advanced = Advanced(_PLAIN_NAMES.get(name, name), entry.site)
+    if kind.position:
+        return {**state, kind.position: advanced}
+    raise error(
+        "AT0303",
+        f"a {name} is changed under a runtime condition",
+        entry.site,
+        hint="change it outside the condition, or keep the values in a list",
+    )
+
+
+_PLAIN_NAMES = {"ReplayIterator": "iterator", "VMGenerator": "generator"}
+
+
 def _location(key: Any) -> str:
     return key if isinstance(key, str) and key.isidentifier() else "element"
 
 
-def shape_error(entry: Entry, states: list[dict[Any, Any]]) -> Exception:
-    """AT0110 for an object whose keys differ between paths."""
-    kind = type(entry.obj).__name__
-    sizes = sorted({len(s) for s in states})
+def shape_error(entry: Entry, states: list[dict[Any, Any]], site: Site) -> Exception:
+    """AT0110 for an object whose keys differ between paths of the construct at `site`."""
+    what = what_is(entry.obj)
+    keys = set(states[0]).symmetric_difference(*states[1:])
+    hint = "give it its final length before the runtime branch or loop, and change elements inside"
+    if isinstance(entry.obj, dict):
+        what += f" has the key {min(map(repr, keys))} or not" if keys else " has another key order"
+        hint = "give it all its keys before the runtime branch or loop, and change values inside"
+    elif kind_of(entry.obj) is INSTANCE:
+        what += f" has the attribute `{min(map(str, keys))}` or not"
+        hint = "assign the attribute before the runtime branch or loop as well"
+    else:
+        sizes = sorted({len(s) for s in states})
+        what += f" has {' or '.join(map(str, sizes))} elements"
     return error(
         "AT0110",
-        f"a {kind} has {' or '.join(map(str, sizes))} elements, depending on a runtime value"
-        if len(sizes) > 1
-        else f"a {kind} has other keys, depending on a runtime value",
+        f"{what}, depending on a runtime value",
         entry.site,
-        hint="give it its final length and keys before the runtime branch or loop, and change "
-        "only its elements inside",
+        notes=[("the runtime condition or loop is here", site)],
+        hint=hint,
     )
 
 
@@ -407,6 +482,7 @@ def adopt(vm: Machine, frame: Frame, path: Path) -> None:
     frame.retval = path.retval
     frame.set_at = dict(path.set_at)
     frame.exc = path.exc
+    vm.lineage = path.lineage
     for entry, state in path.heap.values():
         kind = kind_of(entry.obj)
         now = kind.read(entry.obj)

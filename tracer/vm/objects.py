@@ -113,7 +113,7 @@ def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
     except TypeError as exc:
         raise error(
             "AT0302",
-            f"`{op}` of {describe(a)} and {describe(b)}",
+            f"`{op}` is not defined for {describe(a)} and {describe(b)}",
             vm.site(),
             hint="operands of a runtime operation are runtime scalars and numbers; a tensor is "
             "computed on by the vector functions",
@@ -268,7 +268,7 @@ def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
         return
     if isinstance(obj, type | ModuleType):
         if id(obj) not in vm.local_classes:
-            vm.write_outer(f"the attribute `{name}` of {obj!r}")
+            vm.write_outer(f"the attribute `{name}` of `{obj.__name__}`")
     else:
         vm.touch(obj)
     setattr(obj, name, value)

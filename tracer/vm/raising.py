@@ -31,12 +31,19 @@ def refuse_if_caught(
                     f"{type(exc).__name__} raised under a runtime condition inside a `try` or "
                     "`with` that could catch it",
                     place,
-                    notes=[("the handler is here", (frame.code, handler.target, frame.parent))],
+                    notes=[("the handler is here", _place(frame, handler.target))],
                     hint="the device cannot unwind: test the condition with `if` instead",
                 )
             handler = frame.code.handlers[handler.target]
         pc = frame.parent[1] if frame.parent is not None else 0
         frame = frame.parent_frame
+
+
+def _place(frame: Frame, target: int) -> Site:
+    """A handler's first instruction with a place in the source."""
+    instrs = frame.code.instrs
+    pc = next((k for k in range(target, len(instrs)) if instrs[k].span[2] is not None), target)
+    return (frame.code, pc, frame.parent)
 
 
 def _may_catch(code: Any, target: int) -> bool:

@@ -91,7 +91,12 @@ def contains(vm: Machine, item: Any, container: Any) -> Any:
 
 def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
     if isinstance(r.step, Scalar):
-        raise error("AT0303", "`in` a range with a runtime step", vm.site(), hint="compare bounds")
+        raise error(
+            "AT0303",
+            "`in` a range with a runtime step is not supported",
+            vm.site(),
+            hint="compare with the bounds",
+        )
     low, high = (r.start, r.stop) if r.step > 0 else (r.stop, r.start)
     ops = ("<=", "<") if r.step > 0 else ("<", "<=")
     inside = _and(vm, binary(vm, ops[0], low, item), binary(vm, ops[1], item, high))
@@ -148,6 +153,15 @@ def iterator(vm: Machine, value: Any) -> Any:
         if vm.is_interpreted(getter):
             return vm.call(pybuiltins.sequence_iterator, (value,))
     return iter(value)
+
+
+def replayable(vm: Machine, found: Any) -> Any:
+    """An iterator whose consumption can be undone: native ones are wrapped."""
+    if isinstance(found, VMGenerator | ReplayIterator | RangeState):
+        return found
+    if vm.is_interpreted(type_lookup(type(found), "__next__")):
+        return found
+    return ReplayIterator(found, vm)
 
 
 def items_of(vm: Machine, value: Any, limit: int | None = None) -> Any:
@@ -278,9 +292,9 @@ def round_(vm: Machine, value: Any, digits: Any = None) -> Any:
     if _runtime(value, digits):
         raise error(
             "AT0303",
-            "round() of a runtime value",
+            "round() of a runtime value is not supported",
             vm.site(),
-            hint="int(x + 0.5) for non-negative x; the vector cast has rounding modes",
+            hint="int(x + 0.5) rounds a non-negative x; the vector cast has rounding modes",
         )
     return round(value) if digits is None else round(value, digits)
 
@@ -403,17 +417,9 @@ def range_(vm: Machine, *args: Any) -> Any:
 def _iterator_maker(native: Any) -> Special:
     def make(vm: Machine, *args: Any, **kwargs: Any) -> Any:
         sources = [_native_iterable(vm, a) for a in args]
-        return _replayed(vm, native(*sources, **kwargs))
+        return ReplayIterator(native(*sources, **kwargs), vm)
 
     return make
-
-
-def _replayed(vm: Machine, source: Any) -> ReplayIterator:
-    """A new iterator of the kernel's, whose consumption can be undone."""
-    made = ReplayIterator(source, vm.touch_iterator)
-    if vm.journaling:
-        vm.note_birth(made)
-    return made
 
 
 def _native_iterable(vm: Machine, value: Any) -> Any:
@@ -431,7 +437,7 @@ SPECIAL[id(reversed)] = _iterator_maker(reversed)
 
 @replaces(enumerate)
 def enumerate_(vm: Machine, items: Any, start: int = 0) -> Any:
-    return _replayed(vm, enumerate(_native_iterable(vm, items), start))
+    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm)
 
 
 @replaces(iter)
@@ -450,7 +456,7 @@ def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
                 hint="write the `for` loop",
             )
         found = iter(found.source)
-    return found if found is value else _replayed(vm, found)
+    return found if found is value else ReplayIterator(found, vm)
 
 
 @replaces(next)
@@ -590,7 +596,7 @@ def dir_(vm: Machine, *args: Any) -> Any:
 def eval_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
     raise error(
         "AT0303",
-        "eval() or exec() in a kernel",
+        "eval() and exec() are not supported in a kernel",
         vm.site(),
         hint="make the function by exec outside; kernels made by exec work",
     )

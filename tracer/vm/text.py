@@ -57,7 +57,7 @@ def format_value(vm: Machine, value: Any, conversion: str | None, spec: Any) -> 
         if spec:
             raise error(
                 "AT0303",
-                f"the format {spec!r} of a runtime value",
+                f"a runtime value has no format {spec!r} on the device",
                 vm.site(),
                 hint="print runtime values without a format",
             )
@@ -79,7 +79,7 @@ def print_(vm: Machine, *values: Any, sep: Any = " ", end: Any = "\n", **rest: A
     if rest:
         raise error(
             "AT0303",
-            f"print(..., {', '.join(rest)}=...) on the device",
+            f"print() takes no {' and no '.join(rest)} on the device",
             vm.site(),
             hint="the device prints to its own log: drop the argument",
         )

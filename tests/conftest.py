@@ -1,0 +1,37 @@
+"""Golden texts: a test's result against a file under `tests/golden`, `--update-golden` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files instead of comparing"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """`golden(name, text, form)`: fails unless `tests/golden/name` has the text.
+
+    `form` maps both texts to what has to be equal; the file is rewritten only when that differs.
+    """
+
+    def compare(name: str, text: str, form: Callable[[str], str] = str) -> None:
+        path = GOLDEN / name
+        before = path.read_text() if path.is_file() else None
+        if request.config.getoption("--update-golden"):
+            if before is None or form(before) != form(text):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return
+        assert before is not None, f"no golden file {name}: run pytest --update-golden"
+        assert form(text) == form(before)
+
+    return compare

@@ -1,0 +1,302 @@
+"""Kernels that break a rule of the chip, of the launch or of the library: the other codes."""
+
+from __future__ import annotations
+
+from .rows import Refused, refused
+
+ROWS: list[Refused] = [
+    refused(
+        "AT0102",
+        "chip-has-no-such-dtype",
+        "A dtype that the chip does not execute",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.int8, asc.TPosition.VECCALC, 0, 64)
+            asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0102",
+        "dtypes-differ",
+        "Operands of two dtypes",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(asc.float16, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, 16)
+        """,
+    ),
+    refused(
+        "AT0103",
+        "length",
+        "A copy that is no multiple of 32 bytes",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, 7)
+        """,
+    ),
+    refused(
+        "AT0103",
+        "runtime-length",
+        "The same, known at run time",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, n)
+        """,
+        9,
+    ),
+    refused(
+        "AT0104",
+        "buffers",
+        "Buffers beyond the memory",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            pipe = asc.TPipe()
+            queue_in = asc.TQue(asc.TPosition.VECIN, 2)
+            queue_out = asc.TQue(asc.TPosition.VECOUT, 2)
+            pipe.init_buffer(queue_in, 2, 65536)
+            pipe.init_buffer(queue_out, 2, 65536)
+        """,
+    ),
+    refused(
+        "AT0105",
+        "outside",
+        "An operation called outside a kernel",
+        """
+        block = asc.get_block_idx()
+        """,
+    ),
+    refused(
+        "AT0106",
+        "no-overload",
+        "Arguments that fit no overload",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, "all")
+        """,
+    ),
+    refused(
+        "AT0106",
+        "slice-step",
+        "A slice of a tensor with a step",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm[0:8:2].set_value(0, 1)
+        """,
+    ),
+    refused(
+        "AT0108",
+        "repeats",
+        "More repeats than an instruction has",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 8192)
+            params = asc.BinaryRepeatParams(1, 1, 1, 8, 8, 8)
+            asc.add(local, local, local, 64, 256, params)
+        """,
+    ),
+    refused(
+        "AT0108",
+        "constant",
+        "A constant that its operand cannot hold",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, n + (1 << 80))
+        """,
+        1,
+    ),
+    refused(
+        "AT0113",
+        "argument",
+        "A launch argument of the wrong kind",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, n)
+        """,
+        1 << 40,
+    ),
+    refused(
+        "AT0113",
+        "too-few",
+        "A launch with too few arguments",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, n)
+        """,
+    ),
+    refused(
+        "AT0115",
+        "leaked",
+        "A runtime value used after its trace",
+        """
+        kept = []
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            if kept:
+                gm.set_value(0, kept[0])
+            kept.append(n)
+
+
+        import numpy as np
+
+        kernel.trace(np.zeros(1, np.int32), 1)
+        """,
+        1,
+    ),
+    refused(
+        "AT0116",
+        "position",
+        "A tensor in a memory that the operation does not reach",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.CO1, 0, 64)
+            asc.data_copy(local, gm, 16)
+        """,
+    ),
+    refused(
+        "AT0201",
+        "array",
+        "An access beyond an array",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+        """,
+        16,
+    ),
+    refused(
+        "AT0202",
+        "enqueued-twice",
+        "A tensor used between enque and deque",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            pipe = asc.TPipe()
+            queue = asc.TQue(asc.TPosition.VECIN, 1)
+            pipe.init_buffer(queue, 1, 64)
+            local = queue.alloc_tensor(out.dtype)
+            asc.data_copy(local, gm, 16)
+            queue.enque(local)
+            asc.data_copy(gm, local, 16)
+        """,
+    ),
+    refused(
+        "AT0203",
+        "never-written",
+        "A read of memory that was never written",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 16)
+            asc.data_copy(gm, local, 16)
+        """,
+    ),
+    refused(
+        "AT0204",
+        "never-set",
+        "A wait for an event that nothing sets",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            asc.wait_flag(asc.HardEvent.MTE2_V, 0)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "chip",
+        "An operation whose support by the chip is not known",
+        """
+        @asc.jit(soc="Ascend310P3")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0305",
+        "no-cann",
+        "The device without CANN",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0401",
+        "environment",
+        "A setting that cannot be",
+        """
+        import os
+
+        os.environ["ASCTRACE_UNROLL_LIMIT"] = "many"
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, n)
+        """,
+        1,
+    ),
+    refused(
+        "AT0901",
+        "internal",
+        "A defect, provoked by taking a part of the tracer away",
+        """
+        def double(n):
+            return 2 * n
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, double(n))
+        """,
+        1,
+    ),
+]

@@ -1,0 +1,237 @@
+"""What is refused while tracing because one call cannot work: starts, sizes, limits, overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import asctrace as asc
+from asctrace.tracer.language.dtypes import float16, float32
+from asctrace.tracer.ops.rules import lanes_of, reach
+from tests.lowering_kit import Kernel, add, data_copy_, global_tensor, local
+
+STRIDES = asc.BinaryRepeatParams
+VECIN = asc.TPosition.VECIN
+
+
+def said(call: Callable[[Kernel, Any], Any], dtype: Any = float32) -> str:
+    """The error of a call on `t`, a tensor of 1024 elements at address 0."""
+    with Kernel() as k:
+        tensor = local("t", 0, 1024, dtype)
+        with pytest.raises(asc.KernelError) as caught:
+            call(k, tensor)
+    return str(caught.value)
+
+
+# -- starts and sizes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (
+            lambda k, t: add(t[512:], t[4:], t[512:], 8),
+            "AT0103: add on (LocalTensor of float32 in VECIN), which begins 16 bytes past",
+            "hint: begin at a multiple of 8 elements of float32",
+        ),
+        (
+            lambda k, t: add(t[12:], t, t, k.scalar("n")),
+            "AT0103: add on (LocalTensor of float32 in VECIN), which begins 16 bytes past",
+            "hint: begin at a multiple of 8 elements of float32",
+        ),
+        (
+            lambda k, t: data_copy_(t[1:], global_tensor("g", k.pointer("x")), 8),
+            "AT0103: data_copy on (LocalTensor of float32 in VECIN), which begins 4 bytes past",
+            "hint: begin at a multiple of 8 elements of float32",
+        ),
+        (
+            lambda k, t: asc.LocalTensor(float32, VECIN, 100, 8),
+            "AT0103: a LocalTensor begins at byte 100, 4 past a multiple of 32",
+            "hint: addresses in UB are multiples of 32 bytes",
+        ),
+        (
+            lambda k, t: asc.LocalTensor(float16, asc.TPosition.A2, 32, 8),
+            "AT0103: a LocalTensor begins at byte 32, 32 past a multiple of 512",
+            "hint: addresses in L0A are multiples of 512 bytes",
+        ),
+        (
+            lambda k, t: asc.LocalTensor(float32, VECIN, -32, 8),
+            "AT0108: the address of a LocalTensor is -32",
+            "both count from 0 up",
+        ),
+        (
+            lambda k, t: asc.LocalTensor(float32, VECIN, 0, -1),
+            "AT0108: the size of a LocalTensor is -1",
+            "both count from 0 up",
+        ),
+        (
+            lambda k, t: asc.LocalTensor(float32, VECIN, 0, 2.0),
+            "AT0106: the size of a LocalTensor is an integer, not 2.0",
+            "addr in bytes, tile_size in elements",
+        ),
+    ],
+)
+def test_starts(call: Any, message: str, hint: str) -> None:
+    text = said(call)
+    assert f"error {message}" in text
+    assert hint in text
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (slice(1025, None), "a slice of `t` (LocalTensor of float32 in VECIN) reaches 1025, but"),
+        (slice(0, 2000), "reaches 2000, but it has 1024 elements"),
+        (slice(16, 8), "begins at 16 and ends before, at 8"),
+        (slice(-8, None), "counts from the front, -8 is negative"),
+        (slice(None, -1), "counts from the front, -1 is negative"),
+    ],
+)
+def test_slices_lie_inside(index: slice, message: str) -> None:
+    text = said(lambda k, t: t[index])
+    assert "error AT0201: a slice of" in text
+    assert message in text
+
+
+def test_slices_of_global_tensors_lie_inside_too() -> None:
+    with Kernel() as k:
+        tensor = asc.GlobalTensor()
+        tensor.set_global_buffer(k.pointer("x"), 64)
+        assert tensor[64:].size == 0
+        with pytest.raises(asc.KernelError, match="reaches 65, but it has 64 elements"):
+            tensor[65:]
+
+
+def test_numpy_integers_are_constants() -> None:
+    with Kernel():
+        tensor = asc.LocalTensor(float32, VECIN, np.int64(0), np.int32(64))
+        part = tensor[np.int64(8) : np.int64(32)]
+        assert (type(tensor.size), tensor.size, type(part.size), part.size) == (int, 64, int, 24)
+        assert (part.offset, part.base) == (32, "UB")
+        with pytest.raises(asc.KernelError, match="reaches 25 elements of"):
+            add(part, part, part, 25)
+
+
+# -- limits and lengths ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda k, t: add(t, t, t, -1), "AT0108: add of -1 elements"),
+        (lambda k, t: add(t, t, t, 1025), "AT0201: add reaches 1025 elements of `t` "),
+        (lambda k, t: add(t, t, t, 0, 1, STRIDES()), "AT0108: add with a mask of 0 elements"),
+        (lambda k, t: add(t, t, t, 65, 1, STRIDES()), "AT0108: add with a mask of 65 elements"),
+        (lambda k, t: add(t, t, t, 64, 256, STRIDES()), "AT0108: add with 256 repeats"),
+        (
+            lambda k, t: add(t, t, t, 64, 1, STRIDES(1, 1, 256)),
+            "AT0108: add with the strides (1, 1, 256, 8, 8, 8)",
+        ),
+        (
+            lambda k, t: add(t, t, t, 64, k.scalar("n"), STRIDES(-1)),
+            "AT0108: add with the strides (-1, 1, 1, 8, 8, 8)",
+        ),
+        (lambda k, t: add(t, t, t, 64, 17, STRIDES()), "AT0201: add reaches 1088 elements of `t` "),
+        (
+            lambda k, t: add(t, t, t, [1 << 63, 0], 17, STRIDES()),
+            "AT0201: add reaches 1088 elements of `t` ",
+        ),
+        (
+            lambda k, t: add(t, t, t, 64, 3, STRIDES(1, 1, 3, 8, 8, 64)),
+            "AT0201: add reaches 1200 elements of `t` ",
+        ),
+    ],
+)
+def test_limits(call: Any, message: str) -> None:
+    assert f"error {message}" in said(call)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "repeat", "block", "rep", "expected"),
+    [
+        (range(64), 1, 1, 8, 64),
+        (range(64), 16, 1, 8, 1024),
+        (range(1), 16, 1, 8, 961),
+        (range(64), 1, 0, 8, 8),
+        (range(64), 2, 3, 0, 176),
+        ([0, 9], 1, 2, 0, 18),
+    ],
+)
+def test_reach(lanes: Any, repeat: int, block: int, rep: int, expected: int) -> None:
+    assert reach(lanes, repeat, block, rep, float32) == expected
+    assert lanes_of(float32) == 64
+
+
+def test_what_does_nothing_is_fine() -> None:
+    with Kernel() as k:
+        t = local("t", 0, 64)
+        add(t, t, t, 0)
+        add(t, t, t, 64, 0, STRIDES(1, 1, 1, 200, 200, 200))
+        add(t, t, t, [0, 0], 255, STRIDES())
+        data_copy_(t, global_tensor("g", k.pointer("x")), 0)
+    assert k.trace.count_ops() == 7
+
+
+# -- overlap --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "shared"),
+    [
+        (lambda k, t: add(t, t[8:], t[512:], 64), 224),
+        (lambda k, t: add(t[8:], t[512:], t, 64), 224),
+        (lambda k, t: add(t, local("u", 32, 512), t[512:], 64), 224),
+        (lambda k, t: add(t, t[8:], t[512:], 64, 1, STRIDES()), 224),
+        (lambda k, t: add(t, t, t[512:], 64, 2, STRIDES(1, 1, 1, 8, 9, 8)), 224),
+        (lambda k, t: add(t, t, t[512:], 64, 1, STRIDES(1, 2, 1)), 128),
+        (lambda k, t: data_copy_(t[8:], t, 64), 224),
+    ],
+)
+def test_partial_overlap_is_refused(call: Any, shared: int) -> None:
+    text = said(call)
+    assert "error AT0117: " in text
+    assert f"they share {shared} bytes" in text
+    assert "hint: read and write the very same elements, or keep the two apart" in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda k, t: add(t, t, t, 64),
+        lambda k, t: add(t, t[64:], t[128:], 64),
+        lambda k, t: add(t, t[8:], t[512:], 8),
+        lambda k, t: add(t, t[8:], t[16:], 8, 2, STRIDES(1, 1, 1, 3, 3, 3)),
+        lambda k, t: add(t, t, t[512:], 64, 5, STRIDES(1, 1, 1, 0, 0, 8)),
+        lambda k, t: add(t, t[8:], t[512:], [0xFF, 0], 1, STRIDES()),
+        lambda k, t: add(t, t[8:], t[512:], [0xFF00, 0], 1, STRIDES(1, 0, 1)),
+        lambda k, t: add(t, t[k.scalar("n") :], t, 64),
+        lambda k, t: add(local("a", k.scalar("n")), local("b", 32), local("c", 64), 8),
+        lambda k, t: add(t, t[8:], t, k.scalar("n")),
+    ],
+)
+def test_what_may_share_memory(call: Any) -> None:
+    with Kernel() as k:
+        before = k.trace.count_ops()
+        call(k, local("t", 0, 1024))
+    assert k.trace.count_ops() > before
+
+
+def test_overlap_that_only_the_run_shows() -> None:
+    @asc.jit
+    def kernel(x, start):
+        x_gm = asc.GlobalTensor()
+        x_gm.set_global_buffer(x)
+        t = asc.LocalTensor(x.dtype, VECIN, 0, 128)
+        asc.data_copy(t, x_gm, 128)
+        asc.add(t, t[start:], t, 64)
+        asc.data_copy(x_gm, t, 128)
+
+    x = np.arange(128, dtype=np.int32)
+    with pytest.raises(asc.KernelError, match=r"AT0117: add writes `t` .*they share 224 bytes"):
+        kernel[1](x, 8)
+    assert x.tolist() == list(range(128))
+    kernel[1](x, 64)
+    assert x[:64].tolist() == [2 * i + 64 for i in range(64)]

@@ -1,0 +1,357 @@
+"""Every row of the op table is complete, and its text is what the table promises."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+import asctrace as asc
+from asctrace.lowering.text import emit
+from asctrace.runtime.simulator import compile_trace
+from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
+from asctrace.tracer.chip import CHIPS
+from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32
+from asctrace.tracer.language.scalar import Scalar
+from asctrace.tracer.language.types import GlobalPointerType, LocalTensorType
+from asctrace.tracer.ops.functions import load_all
+from asctrace.tracer.ops.spec import (
+    KINDS,
+    PIPES,
+    ROLES,
+    TABLE,
+    Form,
+    OpFunction,
+    OpSpec,
+    Param,
+    record,
+)
+from asctrace.tracer.trace import Value
+from tests.lowering_kit import Kernel, body, global_tensor, local, named, queue
+
+ROOT = Path(__file__).resolve().parent.parent
+
+load_all()
+ROWS = list(TABLE.values())
+FORMS = [
+    pytest.param(spec, form, id=f"{spec.name}-{form.name}") for spec in ROWS for form in spec.forms
+]
+
+
+# -- an example of each kind of operand -----------------------------------------------------------
+
+
+def _queue(k: Kernel) -> Any:
+    return queue(asc.TPipe(), "que", "VECIN")
+
+
+#: What a parameter of each kind is given. A new kind needs a line here.
+EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
+    "int": lambda k: 32,
+    "opt_int": lambda k: 16,
+    "number": lambda k: k.scalar("number", int32),
+    "const_int": lambda k: 2,
+    "const_bool": lambda k: True,
+    "pieces": lambda k: ("n = ", k.scalar("n"), "\n"),
+    "mask": lambda k: [0xFF, 0],
+    "dtype": lambda k: float32,
+    "address": lambda k: k.pointer("address"),
+    "global": lambda k: global_tensor("tensor", k.pointer("source")),
+    "local": lambda k: local("local"),
+    "tpipe": lambda k: named(asc.TPipe(), "pipe"),
+    "queue": _queue,
+    "position": lambda k: asc.TPosition.VECIN,
+    "event": lambda k: asc.HardEvent.MTE2_V,
+    "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "binary_repeat": lambda k: asc.BinaryRepeatParams(),
+}
+
+
+#: The same for names whose range is narrower.
+BY_NAME: dict[str, Any] = {"event_id": 3, "repeat_times": 2}
+
+
+def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
+    """An operand; tensors are of a dtype that the row takes."""
+    if param.kind == "local" and spec.dtypes:
+        return local("local", dtype=spec.dtypes["2201"][0])
+    return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)
+
+
+def call(k: Kernel, spec: OpSpec, form: Form) -> None:
+    """Record an example of one overload, and use what it returns."""
+    args = [example(k, spec, p) for p in form.params]
+    if spec.name == "TPipe.init_buffer":
+        args[1] = named(asc.TQue(asc.TPosition.VECIN, 2), "fresh")
+    if spec.name == "TQue.enque" or spec.name == "TQue.free_tensor":
+        args[1] = args[0].alloc_tensor(float32)
+    if spec.family == "construct":
+        result = getattr(asc, spec.name)(*args)
+    elif spec.family == "arith":
+        result = Scalar(_result_type(spec), k.trace.body)
+        args = [k.scalar(f"operand{i}", _operand_type(spec, i)) for i in range(len(args))]
+        k.recorder.record(spec, form, tuple(args), result)
+    elif spec.pure:
+        result = record(spec, form, tuple(args), k.recorder)
+    else:
+        result = OpFunction(spec)(*args)
+    if isinstance(result, Value):
+        _use(k, result)
+
+
+_OF_FLOATS, _OF_BOOLS = {"scalar.div"}, {"scalar.land", "scalar.lor", "scalar.not"}
+
+
+def _operand_type(spec: OpSpec, index: int) -> DataType:
+    if spec.name in _OF_BOOLS or (spec.name == "scalar.select" and index == 0):
+        return bool_
+    return float32 if spec.name in _OF_FLOATS else int32
+
+
+def _result_type(spec: OpSpec) -> DataType:
+    if spec.extra["sign"] == "always" and spec.name != "scalar.abs":
+        return bool_
+    return float32 if spec.name in {*_OF_FLOATS, "scalar.cast"} else int32
+
+
+def _use(k: Kernel, result: Value) -> None:
+    """Something with an effect, so that the text keeps the result."""
+    if isinstance(result.type, DataType):
+        local("sink", dtype=int32).set_value(0, result)
+    elif isinstance(result.type, GlobalPointerType):
+        asc.GlobalTensor().set_global_buffer(result)
+    elif isinstance(result.type, LocalTensorType):
+        result.set_value(0, 1.0)  # type: ignore[attr-defined]
+
+
+# -- what a row must have -------------------------------------------------------------------------
+
+
+def api_names(spec: OpSpec) -> list[str]:
+    """The functions of the interface that a row's C++ names; operators name none."""
+    if spec.cpp.isidentifier():
+        return [spec.cpp]
+    return re.findall(r"AscendC::(\w+)", spec.cpp)
+
+
+def problems(spec: OpSpec) -> list[str]:
+    """What a row lacks; empty for a complete one."""
+    found = []
+    first = spec.doc.partition(". ")[0]
+    if not first or not spec.doc.endswith("."):
+        found.append("doc: no sentence")
+    named_there = re.findall(r"\w+", first)
+    found += [f"doc: does not name {name}" for name in api_names(spec) if name not in named_there]
+    found += [f"pipe: {pipe!r}" for pipe in (spec.pipe, *(f.pipe for f in spec.forms if f.pipe))
+              if pipe not in PIPES]  # fmt: skip
+    if not spec.forms:
+        found.append("forms: none")
+    if len({form.name for form in spec.forms}) != len(spec.forms):
+        found.append("forms: a name twice")
+    for form in spec.forms:
+        found += [f"{form.name}: {text}" for text in form_problems(form)]
+    if not simulated(spec):
+        found.append("simulator: no executor and no emitter")
+    by_family = spec not in EXECUTORS and spec not in EMITTERS
+    computes = spec.pipe == "V" and by_family
+    if (computes or spec.family == "arith") and spec.semantics is None:
+        found.append("semantics: none, and the family computes with them")
+    if computes and not spec.dtypes:
+        found.append("dtypes: none, but it computes on tensors")
+    found += [f"dtypes: none on {arch}" for arch, dtypes in spec.dtypes.items() if not dtypes]
+    if not found:
+        found += text_problems(spec)
+    return found
+
+
+def form_problems(form: Form) -> Iterator[str]:
+    names = [p.name for p in form.params]
+    if len(set(names)) != len(names):
+        yield "a parameter twice"
+    optional = False
+    for p in form.params:
+        if p.kind not in KINDS:
+            yield f"{p.name}: unknown kind {p.kind!r}"
+        if p.role not in ROLES:
+            yield f"{p.name}: unknown role {p.role!r}"
+        if p.role in ("in", "out", "inout") and p.kind not in ("global", "local"):
+            yield f"{p.name}: {p.kind} is no tensor, so not {p.role!r}"
+        if p.required and optional:
+            yield f"{p.name}: required, but behind an optional one"
+        optional = not p.required
+
+
+def text_problems(spec: OpSpec) -> Iterator[str]:
+    for form in spec.forms:
+        try:
+            with Kernel() as k:
+                call(k, spec, form)
+            text = body(emit(k.trace))
+        except Exception as problem:
+            yield f"{form.name}: no text: {type(problem).__name__}: {problem}"
+            continue
+        missing = [name for name in api_names(spec) if not re.search(rf"\b{name}\b", text)]
+        if missing or not text:
+            yield f"{form.name}: the text lacks {', '.join(missing)}: {text}"
+        if re.search(r"\bNone\b|<asctrace|object at 0x", text):
+            yield f"{form.name}: Python in the text: {text}"
+
+
+@pytest.mark.parametrize("spec", ROWS, ids=lambda spec: spec.name)
+def test_row_is_complete(spec: OpSpec) -> None:
+    assert problems(spec) == []
+
+
+@pytest.mark.parametrize(("spec", "form"), FORMS)
+def test_every_overload_compiles_for_the_simulator(spec: OpSpec, form: Form) -> None:
+    with Kernel() as k:
+        call(k, spec, form)
+    assert "def block(" in compile_trace(k.trace).source
+
+
+def test_every_kind_has_an_example() -> None:
+    assert EXAMPLES.keys() == KINDS.keys()
+
+
+def test_every_public_function_is_a_row() -> None:
+    functions = {name for name in asc.__all__ if isinstance(getattr(asc, name), OpFunction)}
+    assert functions == {spec.name for spec in ROWS
+                         if spec.family != "construct" and "." not in spec.name}  # fmt: skip
+    assert all(getattr(asc, name).__doc__ == TABLE[name].doc for name in functions)
+
+
+# -- the check itself -----------------------------------------------------------------------------
+
+ADD = TABLE["add"]
+
+
+def _with_param(role: str = "in", kind: str = "local") -> OpSpec:
+    return replace(ADD, forms=(Form("count", (Param("dst", kind, role),)),))
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (replace(ADD, doc=""), ["doc: no sentence", "doc: does not name Add"]),
+        (replace(ADD, doc="Adds (`Sub`)."), ["doc: does not name Add"]),
+        (replace(ADD, pipe=""), ["pipe: ''"]),
+        (replace(ADD, pipe="MTE9"), ["pipe: 'MTE9'"]),
+        (replace(ADD, forms=()), ["forms: none"]),
+        (_with_param(kind="tensor"), [
+            "count: dst: unknown kind 'tensor'",
+            "count: dst: tensor is no tensor, so not 'in'",
+        ]),
+        (_with_param(role="input"), ["count: dst: unknown role 'input'"]),
+        (replace(ADD, forms=(ADD.forms[0], ADD.forms[0])), ["forms: a name twice"]),
+        (replace(ADD, family="vec_new"), ["simulator: no executor and no emitter"]),
+        (replace(ADD, semantics=None), ["semantics: none, and the family computes with them"]),
+        (replace(ADD, dtypes=MappingProxyType({})), [
+            "dtypes: none, but it computes on tensors",
+        ]),
+        (replace(ADD, dtypes=MappingProxyType({"2201": ()})), ["dtypes: none on 2201"]),
+        (replace(TABLE["scalar.add"], semantics=None), [
+            "semantics: none, and the family computes with them",
+        ]),
+    ],
+)  # fmt: skip
+def test_an_incomplete_row_is_found(row: OpSpec, found: list[str]) -> None:
+    assert problems(row) == found
+
+
+def test_a_row_without_text_is_found() -> None:
+    (found,) = problems(replace(TABLE["scalar.add"], cpp="{0} + {2}"))
+    assert found.startswith("binary: no text: IndexError")
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+#: String literals that are called like an operation and mean something else.
+OTHER_MEANINGS = {
+    "tracer/vm/objects.py": "operators of Python, from the module `operator`",
+    "tracer/vm/pybuiltins.py": "builtins of Python",
+}
+
+
+def name_uses(path: str, text: str) -> list[str]:
+    """Places where a string literal is the name of an operation."""
+    tree = ast.parse(text)
+    return [
+        f"{path}:{node.lineno}: {node.value!r}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and node.value in TABLE
+    ]
+
+
+def test_names_of_operations_occur_in_the_table_only() -> None:
+    found = [
+        use
+        for folder in ("lowering", "runtime", "tracer/vm")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if (name := path.relative_to(ROOT).as_posix()) not in OTHER_MEANINGS
+        for use in name_uses(name, path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_a_name_in_a_condition_is_found() -> None:
+    text = (
+        'def f(op):\n    """About add."""\n    if op.spec.name in ("add", "Add"):\n        pass\n'
+    )
+    assert name_uses("lowering/a.py", text) == ["lowering/a.py:3: 'add'"]
+
+
+@pytest.mark.parametrize("path", OTHER_MEANINGS)
+def test_exemptions_do_not_look_at_rows(path: str) -> None:
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert name_uses(path, text) != []
+    assert ".spec.name" not in text
+
+
+# -- the text of the two-operand vector functions -------------------------------------------------
+
+CHIP_OF = {chip.arch: chip.name for chip in CHIPS.values()}
+VECTOR = [
+    pytest.param(spec, dtype, arch, id=f"{spec.name}-{dtype}-{arch}")
+    for spec in ROWS
+    if spec.family == "vec_binary"
+    for arch, dtypes in spec.dtypes.items()
+    if arch in CHIP_OF
+    for dtype in dtypes
+]
+
+STRIDES = "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8)"
+#: Arguments behind the operands, and how they are written; `isSetMask` is the second template
+#: argument of the overloads with a mask.
+GOLDEN: dict[str, tuple[tuple[Any, ...], str, str]] = {
+    "count": ((64,), "", "64"),
+    "mask": ((32, 4, asc.BinaryRepeatParams()), "", f"32, 4, {STRIDES}"),
+    "bits": (([3, 0], 4, asc.BinaryRepeatParams()), "", f"mask, 4, {STRIDES}"),
+    "mask, set before": (
+        (32, 4, asc.BinaryRepeatParams(), False), "<{dtype}, false>", f"32, 4, {STRIDES}",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "dtype", "arch"), VECTOR)
+@pytest.mark.parametrize("form", GOLDEN)
+def test_vector_text(spec: OpSpec, dtype: DataType, arch: str, form: str) -> None:
+    given, template, written = GOLDEN[form]
+    with Kernel(soc=CHIP_OF[arch]) as k:
+        dst, src0, src1 = (
+            local(name, 4096 * n, 1024, dtype) for n, name in enumerate(("dst", "src0", "src1"))
+        )
+        OpFunction(spec)(dst, src0, src1, *given)
+    lines = body(emit(k.trace)).splitlines()
+    declared = [
+        f"AscendC::LocalTensor<{dtype.cpp}> {name}(AscendC::TPosition::VECIN, {address}, 1024);"
+        for name, address in (("dst", 0), ("src0", 4096), ("src1", 8192))
+    ]
+    masks = ["uint64_t mask[2] = {3, 0};"] if form == "bits" else []
+    head = f"AscendC::{spec.cpp}{template.format(dtype=dtype.cpp)}"
+    assert lines == [*declared, *masks, f"{head}(dst, src0, src1, {written});"]
