@@ -21,17 +21,16 @@ class Hold:
     """A tensor from alloc to free.
 
     `queue` owns it (None: it was made at an address). `lost`: what it refers to depends on the
-    path. `freed` is the operation that freed it, `address` where it lies, if known.
+    path. `freed` is the operation that freed it.
     """
 
-    __slots__ = ("address", "freed", "lost", "op", "queue")
+    __slots__ = ("freed", "lost", "op", "queue")
 
     def __init__(self, queue: Value | None, op: Op | None, lost: bool = False) -> None:
         self.queue = queue
         self.op = op
         self.lost = lost
         self.freed: Op | None = None
-        self.address: int | None = None
 
 
 #: A tensor of which nothing is known.

@@ -1,10 +1,9 @@
-"""Uses of tensors: after free, between enque and deque, at an address that is not aligned."""
+"""Uses of tensors: after free, between enque and deque."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.chip import BLOCK_BYTES
 from ...tracer.ops import tensor
 from ...tracer.trace import Op, Value, describe
 from .state import UNKNOWN, Hold, State, Why
@@ -15,10 +14,7 @@ _MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
 
 @handles(tensor.LOCAL_TENSOR)
 def _local_tensor(walker: Walker, state: State, op: Op) -> None:
-    hold = Hold(None, op)
-    address = op.args[2]
-    hold.address = None if isinstance(address, Value) else int(address)
-    walker.bind(state, op, None, hold)
+    walker.bind(state, op, None, Hold(None, op))
 
 
 def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
@@ -29,8 +25,6 @@ def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
         hold = walker.lookup(state, args[k])
         owner = hold.queue
         if owner is None:
-            if hold.address is not None and plan.aligned:
-                _check_aligned(walker, state, op, plan, k, hold)
             continue
         if hold.lost:
             continue
@@ -80,27 +74,3 @@ def _amount(plan: Plan, args: tuple[Any, ...]) -> tuple[bool, Why]:
         elif not any(part for part in parts if not isinstance(part, Value)):
             why = _MAYBE_NOTHING
     return True, why
-
-
-def _check_aligned(
-    walker: Walker, state: State, op: Op, plan: Plan, which: int, hold: Hold
-) -> None:
-    value = op.args[which]
-    if hold.op is None or hold.address is None or value.offset is None:
-        return
-    address = hold.address + value.offset
-    past = address % BLOCK_BYTES
-    happens, why = _amount(plan, op.args) if past else (False, None)
-    if happens:
-        role = plan.used[[k for k, _ in plan.used].index(which)][1]
-        dtype = value.type.dtype
-        walker.report(
-            state,
-            op,
-            "AT0103",
-            f"{op.spec.name} {_verb(role)} {describe(value)} at address {address}, "
-            f"{past} bytes past a multiple of {BLOCK_BYTES}",
-            notes=[("the address is given here", hold.op.site)],
-            hint=f"start at a multiple of {BLOCK_BYTES // dtype.sizeof()} elements of {dtype}",
-            why=why,
-        )

@@ -66,13 +66,13 @@ class Plan:
 
     `used`: indices and roles of local tensors that are read or written; `queues` of queues;
     `pipes`: whether it may act on all queues; `amounts`: indices of numbers of which 0 means that
-    nothing happens; `rebinds` of tensors that are filled in; `aligned`: whether the tensors have to
-    be; `acts`: whether there is anything of these. `makes`: whether the result is a queue or a
-    local tensor, `source` the index of the tensor it is a view of.
+    nothing happens; `rebinds` of tensors that are filled in; `acts`: whether there is anything of
+    these. `makes`: whether the result is a queue or a local tensor, `source` the index of the
+    tensor it is a view of.
     """
 
     __slots__ = (
-        "acts", "aligned", "amounts", "makes", "pipes", "queues", "rebinds", "source", "used",
+        "acts", "amounts", "makes", "pipes", "queues", "rebinds", "source", "used",
     )  # fmt: skip
 
     def __init__(self, op: Op) -> None:
@@ -85,7 +85,6 @@ class Plan:
         self.pipes = not spec.pure and any(p.kind in ("tpipe", "pool") for _, p in params)
         self.rebinds = [k for k, p in params if p.role == "rebind"]
         self.amounts = [k for k, p in params if p.name in _AMOUNTS or p.kind == "mask"]
-        self.aligned = (form.pipe or spec.pipe) != "S"
         self.acts = bool(self.used or self.queues or self.pipes or self.rebinds)
         kind = None if op.result is None else type(op.result.type)
         self.makes = kind in (LocalTensorType, QueueType)
