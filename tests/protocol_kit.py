@@ -16,9 +16,11 @@ from asctrace.tracer.diagnostics import Finding, KernelError
 from asctrace.tracer.language.dtypes import float32, int32
 from asctrace.tracer.language.enums import HardEvent, TPosition
 from asctrace.tracer.language.pipe import TPipe, TQue
+from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.ops import sync, vec_binary
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.spec import OpFunction
+from asctrace.tracer.trace import Declare
 from tests.simulator_kit import Kernel
 
 data_copy = OpFunction(DATA_COPY)
@@ -101,14 +103,20 @@ class Built:
             self.slots = {}
             for j, queue in enumerate(self.queues):
                 first = queue.alloc_tensor(float32)
-                add_source = self.gm
-                data_copy(first, add_source, ELEMENTS)
-                self.slots[j, 0] = k.var(first.type, first)
-                self.slots[j, 1] = k.var(first.type, first)
+                data_copy(first, self.gm, ELEMENTS)
+                self.slots[j, 0] = self._variable(first)
+                self.slots[j, 1] = self._variable(first)
                 queue.free_tensor(first)
             self.direct: dict[int, Any] = {}
             self._loops = 0
             self.steps(plan)
+
+    def _variable(self, first: Any) -> Any:
+        """A variable that begins as a tensor."""
+        block = self.kernel.recorder.block
+        value = LocalTensor.view(first.type, block, None, None)
+        block.nodes.append(Declare(value, first, self.kernel.recorder.step()))
+        return value
 
     def steps(self, plan: list[Any]) -> None:
         """Record the steps of a block; nothing may follow a jump."""
@@ -213,7 +221,7 @@ class Built:
         """The error of a run in program order, if any, and its warnings."""
         data = np.zeros(ELEMENTS, np.float32)
         try:
-            result = self.kernel.run(data, *numbers, op_budget=5000)
+            result = self.kernel.run(data, *numbers, op_budget=5000, check_uninitialised=False)
         except KernelError as caught:
             return caught.findings[0], ()
         return None, result.findings
@@ -225,8 +233,9 @@ class Built:
 class Planner:
     """Plans that are right more often than chance would have it, from a random generator."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, branches: bool) -> None:
         self.rng = rng
+        self.branches = branches
         self.left = rng.randrange(3, 25)
 
     def block(self, depth: int, loops: int) -> list[Any]:
@@ -302,17 +311,18 @@ class Planner:
         if kind < 2:
             return (("set", "wait")[kind], rng.choice(EVENTS), rng.randrange(2))
         if kind < 4:
-            return (("set_any", "wait_any")[kind - 2], rng.choice(EVENTS), rng.randrange(NUMBERS))
+            kinds = ("set_any", "wait_any") if self.branches else ("set", "wait")
+            return (kinds[kind - 2], rng.choice(EVENTS), rng.randrange(NUMBERS))
         if kind == 4:
             return ("foreign", queue, rng.randrange(QUEUES), slot)
-        if kind < 8:
+        if kind < 8 and self.branches:
             jumps = ("break", "continue", "return") if loops else ("return",)
             return (rng.choice(jumps), rng.randrange(NUMBERS))
         return (rng.choice(("alloc", "enque", "deque", "free", "use", "swap", "view")), queue, slot)
 
 
-def large_plan(seed: int) -> tuple[list[tuple[int, int]], list[Any]]:
-    """Shapes of the queues and a plan."""
+def large_plan(seed: int, nesting: int = 3) -> tuple[list[tuple[int, int]], list[Any]]:
+    """Shapes of the queues and a plan; without `nesting` one without branches or runtime ids."""
     rng = random.Random(seed)
     shapes = [(rng.randrange(3), rng.randrange(1, 4)) for _ in range(QUEUES)]
-    return shapes, Planner(rng).block(3, 0)
+    return shapes, Planner(rng, nesting > 0).block(nesting, 0)

@@ -63,7 +63,8 @@ def only(text: str) -> Finding:
     if found.severity == "error":
         with pytest.raises(KernelError) as caught:
             make(text)[1](X.copy(), 1, 1)
-        assert caught.value.findings == [found]
+        (ran,) = caught.value.findings
+        assert (ran.code, ran.message, ran.spans[0]) == (found.code, found.message, found.spans[0])
     return found
 
 
@@ -236,7 +237,7 @@ def test_deque_without_enque() -> None:
         que.free_tensor(u)
     """)
     assert said(found) == (
-        "AT0202", "error", f"deque waits for ever: nothing is enqueued to {QUE}", [2]
+        "AT0202", "error", f"deque waits for ever: nothing is enqueued to {QUE}", [2, 1]
     )  # fmt: skip
     assert found.hint == "the producer calls enque before the consumer calls deque"
 
@@ -676,7 +677,7 @@ def test_starts_that_are_not_aligned() -> None:
     """
     with pytest.raises(KernelError, match="AT0103: a LocalTensor begins at byte 1040, 16 past"):
         findings(copies.format(1040, 0))
-    with pytest.raises(KernelError, match="AT0103: data_copy starts 12 bytes into"):
+    with pytest.raises(KernelError, match="which begins 12 bytes past a multiple of 32"):
         findings(copies.format(1056, 3))
     clean(copies.format(1056, 8))
 

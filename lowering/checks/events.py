@@ -73,6 +73,11 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
         op,
         "AT0204",
         f"wait_flag({op.args[0].name}, {op.args[1]}) waits for ever: nothing sets the event",
+        notes=[
+            (f"set here: {other.args[0].name}, {other.args[1]}", other.site)
+            for other in state.flags.values()
+            if other.args[0] is op.args[0] or other.args[1] == op.args[1]
+        ],
         hint="set_flag with the same event and id comes first",
     )
 

@@ -154,6 +154,7 @@ def _deque(walker: Walker, state: State, op: Op) -> None:
                 op,
                 "AT0202",
                 f"deque waits for ever: nothing is enqueued to {describe(queue)}",
+                notes=[("allocated here, not enqueued since", at.site) for at in known[1].values()],
                 hint="the producer calls enque before the consumer calls deque",
             )
         hold = Hold(queue, op, lost=True)

@@ -9,11 +9,11 @@ from weakref import ref
 
 from ...tracer.chip import Chip
 from ...tracer.diagnostics import Finding, error, finding
-from ...tracer.language.enums import MEMORY, HardEvent, TPosition
+from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.trace import Op, Value, describe
 from .engine import Engine
-from .memory import BLOCK_BYTES, FREED, HELD, Hold, Memory
+from .memory import BLOCK_BYTES, HELD, Hold, Memory
 from .params import SimParams
 
 
@@ -54,7 +54,6 @@ class Core:
         }
         self.queues: list[Queue] = []
         self.flags: dict[tuple[HardEvent, int], Op] = {}
-        self.buffers_at = dict.fromkeys(TPosition, 0)
         self._caches: list[ref[_Cache]] = []
 
     def per_block(self) -> Any:
@@ -78,7 +77,6 @@ class Core:
                 cache.clear()
         self.queues.clear()
         self.flags.clear()
-        self.buffers_at = dict.fromkeys(TPosition, 0)
         self.engine.begin_block()
 
     def end_block(self) -> list[Finding]:
@@ -122,29 +120,11 @@ class Core:
                 hint="fewer or smaller buffers: the earlier queues have taken "
                 f"{start} bytes of {memory.name}",
             )
-        self.buffers_at[queue.value.type.position] += num
         queue.num = num
         queue.nbytes = each
         queue.free.extend(range(start, stop, each))
         memory.next = stop
         memory.use(start, stop)
-
-    def check_position(self, op: Op, position: TPosition) -> None:
-        """AT0108 when the queues at a position have more tensors allocated than it may have."""
-        limit = self.chip.position_tensors
-        count = sum(
-            hold[0] is not FREED
-            for queue in self.queues
-            if queue.value.type.position is position
-            for hold in queue.holds.values()
-        )
-        if count > limit:
-            raise error(
-                "AT0108",
-                f"{count} tensors are allocated at {position.name} at once, {limit} is the limit",
-                op.site,
-                hint="free tensors earlier, or allocate one large tensor and take parts of it",
-            )
 
     def queue(self, value: Value) -> Queue:
         """A new queue for a `TQue` value."""

@@ -55,11 +55,25 @@ def _alloc(op: Op, core: Core) -> Executor:
             raise _no_buffer(op, queue)
         address = free.popleft()
         hold = queue.holds[address] = [HELD, queue, address, op]
-        if core.buffers_at[position] > limit:
-            core.check_position(op, position)
+        alive = 0
+        for other in core.queues:
+            if other.value.type.position is position:
+                alive += other.num - len(other.free)
+        if alive > limit:
+            raise _crowded(op, alive, limit)
         return (address, queue.nbytes, hold)
 
     return run
+
+
+def _crowded(op: Op, alive: int, limit: int) -> KernelError:
+    position = op.args[0].type.position.name
+    return error(
+        "AT0108",
+        f"{alive} tensors are allocated at {position} at once, {limit} is the limit",
+        op.site,
+        hint="free tensors earlier, or allocate one large tensor and take parts of it",
+    )
 
 
 def _no_buffer(op: Op, queue: Queue) -> KernelError:
