@@ -789,7 +789,8 @@ class PathWriter(Writer):
             return self.assign(scope)
         self.asserts = True
         name = self.one_of(names)
-        message = self.one_of(("", ", 'out of range'", f", f'bad {{{name}}}'"))
+        shown = f", f'bad {{{name}}}'" if name.isidentifier() else ""
+        message = self.one_of(("", ", 'out of range'", shown))
         self.line(f"assert -{INT} <= {name} <= {INT}{message}")
         return None
 

@@ -175,6 +175,15 @@ def test_what_does_nothing_is_fine() -> None:
     assert k.trace.count_ops() == 7
 
 
+def test_copies_between_ub_and_l1_are_not_there_yet() -> None:
+    def call(k: Kernel, t: Any) -> None:
+        data_copy_(asc.LocalTensor(float32, asc.TPosition.A1, 0, 64), t, 64)
+
+    text = said(call)
+    assert "error AT0306: data_copy from `t` (LocalTensor of float32 in VECIN) to " in text
+    assert "hint: on the chip it copies from UB to UB" in text
+
+
 # -- overlap --------------------------------------------------------------------------------------
 
 
@@ -235,3 +244,52 @@ def test_overlap_that_only_the_run_shows() -> None:
     assert x.tolist() == list(range(128))
     kernel[1](x, 64)
     assert x[:64].tolist() == [2 * i + 64 for i in range(64)]
+
+
+# -- overloads ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (
+            lambda k, t: add(t, t, t, 3.5),
+            "add(t, t, t, 3.5) fits no overload",
+            "`count` takes an integer, not 3.5",
+        ),
+        (
+            lambda k, t: add(t, t, 8),
+            "add(t, t, 8) fits no overload",
+            "compare the number and the names of the arguments with the overloads above",
+        ),
+        (
+            lambda k, t: add(t, global_tensor("g", k.pointer("x")), t, count="8"),
+            "add(t, g, t, count='8') fits no overload",
+            (
+                "`src0` takes a LocalTensor, not `g` (GlobalTensor of float32); "
+                "`count` takes an integer, not '8'"
+            ),
+        ),
+        (
+            lambda k, t: data_copy_(t, asc.GlobalTensor(), t),
+            "data_copy(t, GlobalTensor without a buffer, t) fits no overload",
+            "`count` takes an integer, not `t` (LocalTensor of float32 in VECIN)",
+        ),
+        (
+            lambda k, t: t.get_value(0.0),
+            "LocalTensor.get_value(0.0) fits no overload\n  LocalTensor.get_value(index:",
+            "`index` takes an integer, not 0.0",
+        ),
+    ],
+)
+def test_arguments_that_fit_no_overload(call: Any, message: str, hint: str) -> None:
+    text = said(call)
+    assert f"error AT0106: {message}" in text
+    assert text.endswith(f"  hint: {hint}")
+
+
+def test_overloads_are_shown() -> None:
+    text = said(lambda k, t: add(t))
+    operands = "add(dst: a LocalTensor, src0: a LocalTensor, src1: a LocalTensor, "
+    assert text.count(operands) == 3
+    assert f"\n  {operands}count: an integer, is_set_mask=True: a constant bool)\n" in text

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 Site: TypeAlias = "tuple[Any, int, Any] | None"
 
+#: CPython 3.13 numbers what it reads from standard input; tracebacks hide that too.
+_STDIN = re.compile(r"^<stdin>-\d+$")
 _OWN = os.path.join(os.path.dirname(__file__), "")
 
 
@@ -223,6 +226,11 @@ _rows(
             "no CANN found",
             "Compiling for the device needs the CANN toolchain.",
         ),
+        (
+            "AT0306",
+            "form of a call not supported yet",
+            "Ascend C has this form of the call; this version of asctrace does not.",
+        ),
     ],
 )
 _rows(
@@ -249,7 +257,7 @@ class Span(NamedTuple):
 
     def __str__(self) -> str:
         col = "" if self.col is None else f":{self.col + 1}"
-        return f"{self.file}:{self.line}{col}"
+        return f"{_STDIN.sub('<stdin>', self.file)}:{self.line}{col}"
 
 
 def span_of(site: Site) -> Span | None:
@@ -300,9 +308,20 @@ def def_line(code: Any) -> int:
     return first
 
 
+def _source_line(file: str, number: int) -> str:
+    """A line of source text; a module's loader (a zip file) may have what the disk has not."""
+    text = linecache.getline(file, number)
+    if not text:
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None) == file:
+                linecache.lazycache(file, vars(module))
+                return linecache.getline(file, number)
+    return text
+
+
 def excerpt(span: Span) -> str | None:
     """The source line of a span with a caret line below, or None without source text."""
-    text = linecache.getline(span.file, span.line).rstrip("\n")
+    text = _source_line(span.file, span.line).rstrip("\n")
     if not text.strip():
         return None
     if span.col is None:

@@ -190,6 +190,17 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0117",
+        "overlap",
+        "A source and a destination that share a part",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 128)
+            asc.add(local[8:], local, local, 64)
+        """,
+    ),
+    refused(
         "AT0201",
         "array",
         "An access beyond an array",

@@ -6,6 +6,7 @@ between C's and Python's division.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -492,7 +493,8 @@ class Sign:
     """What a C++ variable's sign depends on: it is non-negative if all its `values` are.
 
     A loop's variable starts from its first value and is assumed to keep the sign; `used` tells the
-    loop that the assumption mattered and has to hold at the end of the body.
+    loop that the assumption mattered and has to hold at the end of the body. Among the values may
+    be other signs.
     """
 
     __slots__ = ("known", "used", "values")
@@ -505,10 +507,46 @@ class Sign:
     def consult(self, recorder: Recorder) -> bool:
         """Whether the variable is known to be at least zero."""
         if self.known is None:
-            self.known = True  # what a value says of the variable itself
-            self.known = all(nonneg(v, recorder) for v in self.values)
-        self.used = self.used or self.known
-        return self.known
+            _settle(self, recorder)
+        self.used = self.used or bool(self.known)
+        return bool(self.known)
+
+
+def _settle(sign: Sign, recorder: Recorder) -> None:
+    """Decide a sign and those it depends on: non-negative unless a value contradicts."""
+    assumed = {sign: True}
+    before = None
+    while assumed != before:
+        before = dict(assumed)
+        seen: dict[int, bool] = {}
+        for other in before:
+            if assumed[other]:
+                assumed[other] = all(_holds(v, recorder, assumed, seen) for v in other.values)
+    for other, known in assumed.items():
+        other.known = known
+        other.used = other.used or known
+
+
+def _holds(
+    value: Any, recorder: Recorder, assumed: dict[Sign, bool], seen: dict[int, bool]
+) -> bool:
+    """Whether a value is at least zero if the assumed signs are right."""
+    known = value if isinstance(value, Sign) else None
+    if known is None:
+        if not isinstance(value, Scalar):
+            return bool(value >= 0)
+        known = value._nonneg
+    if isinstance(known, Sign):
+        if known.known is None:
+            return assumed.setdefault(known, True)
+        return known.consult(recorder)
+    if known is not None:
+        return known
+    if value.node is None:
+        return nonneg(value, recorder)
+    if id(value) not in seen:
+        seen[id(value)] = _derive(value, lambda v: _holds(v, recorder, assumed, seen))
+    return seen[id(value)]
 
 
 def nonneg(value: Any, recorder: Recorder) -> bool:
@@ -522,12 +560,13 @@ def nonneg(value: Any, recorder: Recorder) -> bool:
         if value.node is None:
             known = bool(recorder.need_nonneg(value))
         else:
-            known = _derive(value, recorder)
+            known = _derive(value, lambda v: nonneg(v, recorder))
         value._nonneg = known
     return known
 
 
-def _derive(value: Scalar, recorder: Recorder) -> bool:
+def _derive(value: Scalar, holds: Callable[[Any], bool]) -> bool:
+    """Whether an expression is at least zero by what `holds` says of its operands."""
     node = value.node
     spec: OpSpec | None = getattr(node, "spec", None)
     if spec is None:
@@ -541,11 +580,11 @@ def _derive(value: Scalar, recorder: Recorder) -> bool:
     if len(args) != len(node.args):
         return False
     if rule == "left":
-        return nonneg(args[0], recorder)
+        return holds(args[0])
     if rule == "right":
-        return nonneg(args[1], recorder)
+        return holds(args[1])
     test = any if rule == "any" else all
-    return test(nonneg(a, recorder) for a in args)
+    return test(holds(a) for a in args)
 
 
 DataType.proxy = Scalar

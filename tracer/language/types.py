@@ -59,7 +59,7 @@ class GlobalTensorType(metaclass=_Interned):
         self.cpp = f"AscendC::GlobalTensor<{dtype.cpp if dtype else 'uint8_t'}>"
 
     def __repr__(self) -> str:
-        return f"GlobalTensor of {self.dtype}"
+        return f"GlobalTensor of {self.dtype}" if self.dtype else "GlobalTensor without a buffer"
 
 
 class LocalTensorType(metaclass=_Interned):

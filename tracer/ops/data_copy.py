@@ -33,6 +33,13 @@ def _check_count(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             )
         if fault := rules.bad_start(spec, tensor, site):
             raise fault
+    if len(on_chip) == 2 and any(MEMORY[t.type.position] != "UB" for t in on_chip):
+        raise error(
+            "AT0306",
+            f"{spec.name} from {describe(src)} to {describe(dst)}",
+            site,
+            hint="on the chip it copies from UB to UB; L1 is reached from global memory",
+        )
     if isinstance(count, Value):
         return
     fault = (
@@ -61,7 +68,7 @@ DATA_COPY = register(
         "DataCopy",
         "data_copy",
         "Copy `count` elements (`DataCopy`). The bytes and the local addresses are multiples of "
-        "32; GM to UB runs on MTE2, UB to GM on MTE3, UB to UB on V.",
+        "32; GM to UB or L1 runs on MTE2, UB or L1 to GM on MTE3, UB to UB on V.",
         (
             _form("gm_to_ub", "local", "global", "MTE2"),
             _form("ub_to_ub", "local", "local", "V"),

@@ -278,21 +278,34 @@ class OpFunction:
                     recorder.site(),
                     hint="give a constant: a Python number, or an asc.ConstExpr argument",
                 )
-        given = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+        given = [_short(a) for a in args] + [f"{k}={_short(v)}" for k, v in kwargs.items()]
+        first = 1 if self.spec.method else 0
         rows = []
         for form in self.spec.forms:
             params = [
                 p.name + ("" if p.required else f"={p.default!r}") + f": {KINDS[p.kind][0]}"
-                for p in form.params
+                for p in form.params[first:]
             ]
             rows.append(f"{self.spec.name}({', '.join(params)})")
         return error(
             "AT0106",
-            f"{self.spec.name}({', '.join(given)}) fits no overload",
+            f"{self.spec.name}({', '.join(given[first:])}) fits no overload",
             recorder.site(),
             table="\n".join(rows),
-            hint="compare the arguments with the overloads above",
+            hint=self._nearest(args, kwargs),
         )
+
+    def _nearest(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """What is wrong with the arguments for the overload that takes most of them."""
+        found = [wrong for f in self.spec.forms if (wrong := _misfits(f, args, kwargs))]
+        if not found:
+            return "compare the number and the names of the arguments with the overloads above"
+        fewest = min(map(len, found))
+        texts = [
+            f"`{p.name}` takes {KINDS[p.kind][0]}, not {describe(value)}"
+            for p, value in next(wrong for wrong in found if len(wrong) == fewest)
+        ]
+        return "; ".join(texts)
 
 
 def _misfits(
@@ -310,6 +323,13 @@ def _misfits(
         for p in form.params
         if p.name in values and not KINDS[p.kind][1](values[p.name])
     ]
+
+
+def _short(value: Any) -> str:
+    """An argument in the line of a call: its name, if it has one."""
+    if not isinstance(value, Value):
+        return repr(value)
+    return value.name or str(value.type)
 
 
 def _wants_constant(param: Param) -> bool:

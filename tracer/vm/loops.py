@@ -210,17 +210,25 @@ class LoopTracer:
 
     def _signs_fit(self, back: list[Path]) -> bool:
         """Whether the variables whose sign mattered keep it."""
-        ok = True
-        for location, var in self.vars.items():
-            sign = var._nonneg if isinstance(var, Scalar) else None
-            if isinstance(sign, Sign) and sign.used:
-                for path in back:
-                    value = self._at_end(path, location, var)
-                    if isinstance(value, Scalar | int) and not nonneg(value, self.vm):
+        checked: set[Any] = set()
+        while todo := [k for k, sign in self._signs() if sign.used and k not in checked]:
+            # What holds for one variable may depend on another, which then matters as well.
+            checked.update(todo)
+            for location in todo:
+                for value in self._ends(back, location):
+                    if not nonneg(value, self.vm):
                         self.negative.add(location)
-                        ok = False
-                        break
-        return ok
+        return not self.negative & checked
+
+    def _signs(self) -> list[tuple[Any, Sign]]:
+        """Locations of the loop's variables and what their signs depend on."""
+        signs = [(k, getattr(var, "_nonneg", None)) for k, var in self.vars.items()]
+        return [(k, sign) for k, sign in signs if isinstance(sign, Sign)]
+
+    def _ends(self, back: list[Path], location: Any) -> list[Any]:
+        """The numbers that a variable may have at the end of an iteration."""
+        values = [self._at_end(path, location, self.vars[location]) for path in back]
+        return [v for v in values if isinstance(v, Scalar | int)]
 
     def _at_end(self, path: Path, location: Any, var: Value | None) -> Any:
         """The value of a variable's location at the end of an iteration."""
@@ -313,6 +321,9 @@ class LoopTracer:
     def _finish(self, back: list[Path], exits: list[Path]) -> int | list[Path]:
         vm, frame, node = self.vm, self.frame, self.node
         assert node is not None
+        for location, sign in self._signs():
+            if not sign.used:
+                sign.values += self._ends(back, location)
         taken = {id(p.block) for p in back + exits}
         for path in back:
             self._carry(path, node.body, taken)

@@ -216,8 +216,8 @@ class Merger:
         if any(id(v) in self.containers for v in values):
             # On one path two names share a container, on another they do not.
             return self._poison(name, values, sites)
-        result: Any = cls.__new__(cls)
         self.containers.update(map(id, values))
+        result: Any = cls.__new__(cls)
         self.memo[tuple(map(id, values))] = result
         self.vm.note_birth(result)
         merged = {k: self.unify(_part(name, k), [s[k] for s in states], sites) for k in keys}
@@ -246,8 +246,9 @@ class Merger:
             self.declares.append((var, None if init is ABSENT else init))
         if isinstance(var, Scalar) and var.type.kind == "i":
             others = [v for v in values if v is not var and v is not ABSENT]
-            if isinstance(known := var._nonneg, Sign):
-                others.append(0 if known.consult(self.vm) else -1)
+            if id(var) in self.preferred:
+                known = var._nonneg
+                others.append(known if isinstance(known, Sign) else 0 if known else -1)
             var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
             if path.block is not None and value is not var and value is not ABSENT:
@@ -455,7 +456,7 @@ def _location(key: Any) -> str:
 def shape_error(entry: Entry, states: list[dict[Any, Any]], site: Site) -> Exception:
     """AT0110 for an object whose keys differ between paths of the construct at `site`."""
     what = what_is(entry.obj)
-    keys = set(states[0]).symmetric_difference(*states[1:])
+    keys = set().union(*states) - set(states[0]).intersection(*states)
     hint = "give it its final length before the runtime branch or loop, and change elements inside"
     if isinstance(entry.obj, dict):
         what += f" has the key {min(map(repr, keys))} or not" if keys else " has another key order"
