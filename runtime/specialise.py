@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
-from .arguments import ArrayKey, Default, ScalarKey
+from .arguments import ArrayKey, Default, ScalarKey, StructKey
 
 if TYPE_CHECKING:
     from .results import Lowered
@@ -55,21 +55,23 @@ class Specialisation:
         return self.guard()
 
     def check(self, fn: Any) -> tuple[Finding, ...]:
-        """Run the checks once: raises `KernelError` with all errors, gives warnings out.
+        """Run the checks once: raises `KernelError` when there are errors, else gives warnings out.
 
-        Returns the warnings' findings.
+        The error has all findings, errors first. Returns the warnings' findings.
         """
         findings = self._findings
+        first = findings is None
         if findings is None:
             from ..lowering.checks import check
 
-            findings = self._findings = check(self.trace)
+            findings = check(self.trace)
+            findings.sort(key=lambda found: found.severity != "error")
+            self._findings = findings
+        if findings and findings[0].severity == "error":
+            raise KernelError(list(findings))
+        if first:
             for finding in findings:
-                if finding.severity != "error":
-                    warn(finding, fn)
-        errors = [f for f in findings if f.severity == "error"]
-        if errors:
-            raise KernelError(errors)
+                warn(finding, fn)
         self.unchecked = False
         return tuple(findings)
 
@@ -133,8 +135,8 @@ def specialise(
 
 
 def _argument(kernel: Any, name: str, key: Any, value: Any) -> Argument:
-    if isinstance(key, ArrayKey | ScalarKey):
-        if isinstance(key, ScalarKey) and name in kernel.signature.addresses:
+    if isinstance(key, ArrayKey | ScalarKey | StructKey):
+        if not isinstance(key, ArrayKey) and name in kernel.signature.addresses:
             raise _no_address(kernel, name, value)
         return Argument(name, key.type, value)
     if isinstance(value, Default):

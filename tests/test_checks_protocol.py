@@ -26,7 +26,7 @@ def kernel(x: asc.GlobalAddress, n: int, m: int):
     pipe.init_buffer(out, 1, 256)
     E = asc.HardEvent.MTE2_V
     F = asc.HardEvent.V_MTE3
-
+    G = asc.HardEvent.MTE2_S
 """
 FIRST = 12
 QUE = "`que` (TQue in VECIN) from kernel.py:5:11"
@@ -440,7 +440,7 @@ def test_loops_that_are_neutral() -> None:
             if i == m:
                 que.free_tensor(t)
                 continue
-            asc.data_copy(gm, t, 64)
+            asc.add(t, t, t, 64)
             que.free_tensor(t)
     """)
 
@@ -624,28 +624,28 @@ def test_set_in_one_iteration_and_waited_for_in_the_next() -> None:
     primed = """
         {}  # before
         for i in asc.range(n):
-            asc.wait_flag(E, 0)
-            asc.set_flag(E, 0)
+            asc.wait_flag(G, 0)
+            asc.set_flag(G, 0)
         {}  # behind
     """
-    clean(primed.format("asc.set_flag(E, 0)", "asc.wait_flag(E, 0)"))
+    clean(primed.format("asc.set_flag(G, 0)", "asc.wait_flag(G, 0)"))
     found = only(primed.format("", ""))
     assert (found.severity, lines(found)) == ("warning", [3, 2])
     assert found.notes[-1][0] == "only if this loop runs"
     found = only("""
         for i in asc.range(4):
-            asc.set_flag(E, 0)
+            asc.set_flag(G, 0)
     """)
-    assert said(found) == ("AT0204", "error", "set_flag(MTE2_V, 0) is set already", [2, 2])
+    assert said(found) == ("AT0204", "error", "set_flag(MTE2_S, 0) is set already", [2, 2])
 
 
 def test_event_ids_that_the_device_computes() -> None:
     clean("""
         for i in asc.range(n):
-            asc.set_flag(E, i % 2)
-            asc.wait_flag(E, i % 2)
-        asc.set_flag(E, m - m)
-        asc.wait_flag(E, 0)
+            asc.set_flag(G, i % 2)
+            asc.wait_flag(G, i % 2)
+        asc.set_flag(G, m - m)
+        asc.wait_flag(G, 0)
     """)
 
 
@@ -707,6 +707,8 @@ def test_starts_that_are_not_aligned() -> None:
         """
         t = que.alloc_tensor(f32)
         asc.data_copy(t, gm, 64)
+        que.enque(t)
+        t = que.deque(f32)
         asc.add(t, t, t, 64)
         que.free_tensor(t)
         """,

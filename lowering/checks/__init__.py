@@ -15,8 +15,9 @@ from collections.abc import Callable
 
 from ...tracer.diagnostics import Finding
 from ...tracer.trace import Trace
+from .facts import Facts
 from .limits import MAX_BUFFERS, buffer_count, one_pipe
-from .memory import memory_budget
+from .memory import memory_budget, pool_budget
 from .protocol import protocol
 
 __all__ = ["MAX_BUFFERS", "PASSES", "check"]
@@ -24,12 +25,14 @@ __all__ = ["MAX_BUFFERS", "PASSES", "check"]
 
 def check(trace: Trace) -> list[Finding]:
     """All findings of all passes, errors and warnings, in the order of the passes."""
-    return [found for run in PASSES for found in run(trace)]
+    facts = Facts(trace)
+    return [found for run in PASSES for found in run(facts)]
 
 
 #: The passes, in order.
-PASSES: tuple[Callable[[Trace], list[Finding]], ...] = (
+PASSES: tuple[Callable[[Facts], list[Finding]], ...] = (
     memory_budget,
+    pool_budget,
     buffer_count,
     one_pipe,
     protocol,

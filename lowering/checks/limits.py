@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ...tracer.diagnostics import Finding, finding
-from ...tracer.language.types import PipeType
-from ...tracer.trace import If, Loop, Op, Trace, describe
-from ..report import buffer_table, known
+from ...tracer.ops.framework import DESTROY, TPIPE
+from ...tracer.trace import Op, describe
+from ..report import blocks, buffer_table, known
+from .facts import Facts
 
 #: Buffers that one kernel can have.
 MAX_BUFFERS = 64
 
 
-def buffer_count(trace: Trace) -> list[Finding]:
+def buffer_count(facts: Facts) -> list[Finding]:
     """At most `MAX_BUFFERS` buffers of queues."""
-    total, site = 0, None
-    for row in trace.buffers:
-        if row.address is not None:
+    totals: dict[int, int] = {}
+    site = None
+    for row in facts.buffers:
+        if row.address is not None or not row.rounded:
             continue
-        before, total = total, total + (known(row.num) or 0)
-        if before <= MAX_BUFFERS < total:
+        before = totals.get(row.epoch, 0)
+        totals[row.epoch] = before + (known(row.num) or 0)
+        if before <= MAX_BUFFERS < totals[row.epoch]:
             site = row.site
+    total = max(totals.values(), default=0)
     if total <= MAX_BUFFERS:
         return []
     return [
@@ -27,38 +33,26 @@ def buffer_count(trace: Trace) -> list[Finding]:
             "AT0108",
             f"the kernel has {total} buffers, {MAX_BUFFERS} is the limit",
             site,
-            table=buffer_table(trace),
+            table=buffer_table(facts.trace),
             hint="use fewer queues, or fewer buffers a queue",
         )
     ]
 
 
-def one_pipe(trace: Trace) -> list[Finding]:
+def one_pipe(facts: Facts) -> list[Finding]:
     """A kernel has one TPipe."""
-    pipes = _made(trace, PipeType)
+    ops = [op for nodes in blocks(facts.trace) for op in nodes if type(op) is Op]
+    pipes = [op for op in ops if op.spec is TPIPE]
+    # Whether the first one ends before the second is made, the simulator decides.
+    destroyed = {id(op.args[0]) for op in ops if op.spec is DESTROY}
     return [
         finding(
             "AT0108",
             f"{describe(node.result)} is another TPipe; a kernel has one",
             node.site,
             notes=[("the first one", pipes[0].site)],
-            hint="pass the first TPipe to what needs it",
+            hint="pass the first TPipe to what needs it, or destroy() it before",
         )
-        for node in pipes[1:]
+        for before, node in pairwise(pipes)
+        if id(before.result) not in destroyed
     ]
-
-
-def _made(trace: Trace, kind: type) -> list[Op]:
-    """Operations whose result is of a type; not by `Trace.walk`, which costs more than the rest."""
-    out = []
-    blocks = [trace.body]
-    while blocks:
-        for node in blocks.pop().nodes:
-            if type(node) is Op:
-                if node.result is not None and type(node.result.type) is kind:
-                    out.append(node)
-            elif isinstance(node, If):
-                blocks += (node.orelse, node.then)
-            elif isinstance(node, Loop):
-                blocks.append(node.body)
-    return out

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ...tracer.diagnostics import Finding
-from ...tracer.trace import Trace
 from .events import left_set
+from .facts import Facts
 from .queues import left_behind
 from .tensors import use
 from .walk import Walker
 
 
-def protocol(trace: Trace) -> list[Finding]:
+def protocol(facts: Facts) -> list[Finding]:
     """Findings about queues, their tensors and events; what is left at the end comes last."""
-    walker = Walker(trace, use)
+    walker = Walker(facts.trace, use)
     end = walker.run()
     out = list(walker.found.values())
     if end is not None:

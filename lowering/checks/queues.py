@@ -6,6 +6,7 @@ from typing import Any
 
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.types import QueueType
+from ...tracer.ops import buffers
 from ...tracer.ops import framework as rows
 from ...tracer.trace import Op, Value, describe
 from .state import Hold, Known, State, Tensors
@@ -48,17 +49,61 @@ def _without(tensors: Tensors, hold: Hold) -> Tensors:
     return rest
 
 
-@handles(rows.INIT_BUFFER)
+@handles(rows.INIT_BUFFER, buffers.POOL_INIT_BUFFER)
 def _init(walker: Walker, state: State, op: Op) -> None:
+    """The queue begins anew, whatever was known of it."""
     queue = op.args[1]
     if not isinstance(queue.type, QueueType):
         return
     known = _queue(state, op, 1)
-    if known is not None:
+    if id(queue) in state.queues:
+        for hold in () if known is None else (*known[1], *known[2]):
+            hold.lost = True
         num = op.args[2]
-        again = known[0] != 0
-        fresh: Known = (None if isinstance(num, Value) else int(num), {}, {})
-        state.queues[id(queue)] = None if again else fresh
+        state.queues[id(queue)] = (None if isinstance(num, Value) else int(num), {}, {})
+
+
+def _take_back(state: State, key: int, op: Op) -> None:
+    """A reset takes the buffers of a queue: its tensors are over."""
+    known = state.queues[key]
+    if known is not None:
+        for hold in (*known[1], *known[2]):
+            hold.freed = op
+    state.queues[key] = (0, {}, {})
+
+
+@handles(rows.RESET, rows.DESTROY, rows.INIT)
+def _reset(walker: Walker, state: State, op: Op) -> None:
+    for key in state.queues:
+        _take_back(state, key, op)
+
+
+@handles(buffers.POOL_RESET)
+def _reset_pool(walker: Walker, state: State, op: Op) -> None:
+    """Queues that have memory of this pool alone begin anew; others may."""
+    for key in state.queues:
+        parents = walker.parents.get(key, set())
+        if parents == {id(op.args[0])} and state.queues[key] is not None:
+            _take_back(state, key, op)
+        elif parents != {None}:
+            state.queues[key] = None
+
+
+@handles(
+    rows.ALLOC_EVENT_ID,
+    rows.RELEASE_EVENT_ID,
+    rows.FETCH_EVENT_ID,
+    rows.GET_BASE_ADDR,
+    rows.FREE_ALL_EVENT,
+    rows.HAS_IDLE_BUFFER,
+    rows.HAS_TENSOR_IN_QUE,
+    rows.VACANT_IN_QUE,
+    rows.GET_TENSOR_COUNT,
+    buffers.INIT_BUF_POOL,
+    buffers.POOL_INIT_BUF_POOL,
+)
+def _keeps(walker: Walker, state: State, op: Op) -> None:
+    """Nothing that is followed here changes."""
 
 
 @handles(rows.ALLOC_TENSOR)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.ops import tensor
+from ...tracer.ops import buffers, tensor
 from ...tracer.trace import Op, Value, describe
 from .state import UNKNOWN, Hold, State, Why
 from .walk import Plan, Walker, handles
@@ -12,9 +12,16 @@ from .walk import Plan, Walker, handles
 _MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
 
 
-@handles(tensor.LOCAL_TENSOR)
-def _local_tensor(walker: Walker, state: State, op: Op) -> None:
+@handles(tensor.LOCAL_TENSOR, buffers.ALLOCATOR_ALLOC)
+def _placed(walker: Walker, state: State, op: Op) -> None:
+    """A tensor of no queue."""
     walker.bind(state, op, None, Hold(None, op))
+
+
+@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET)
+def _of_buffer(walker: Walker, state: State, op: Op) -> None:
+    """A tensor of a TBuf, which no queue takes."""
+    walker.bind(state, op, None, Hold(op.args[0], op))
 
 
 def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:

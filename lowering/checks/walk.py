@@ -106,8 +106,9 @@ class Walker:
     """One walk over a trace.
 
     `holds` has the tensors of values, `found` the findings by operation, in order of appearance,
-    `queues` the queues by id, `suspect` the ids of those that have findings. `muted`: what would be
-    found has been found before. `use` handles what has no handler.
+    `queues` the queues by id, `parents` the ids of the pools that give each memory (None: the
+    pipe), `suspect` the ids of those that have findings. `muted`: what would be found has been
+    found before. `use` handles what has no handler.
     """
 
     def __init__(self, trace: Trace, use: Callable[[Walker, State, Op, Plan], None]) -> None:
@@ -116,6 +117,7 @@ class Walker:
         self.holds: dict[int, Hold] = {}
         self.found: dict[int, Finding] = {}
         self.queues: dict[int, Value] = {}
+        self.parents: dict[int, set[int | None]] = {}
         self.suspect: set[int] = set()
         self.muted = False
         self._use = use
@@ -129,6 +131,9 @@ class Walker:
     def run(self) -> State | None:
         """What is known at the end of the kernel, on all its ends; None when it has none."""
         self._crowded = self._count_buffers()
+        for row in self.trace.buffers:
+            parent = None if row.parent is None else id(row.parent)
+            self.parents.setdefault(id(row.owner), set()).add(parent)
         try:
             end = self._block(self.trace.body, State())
         except _GiveUp:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...tracer.diagnostics import KernelError, error
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
-from ...tracer.trace import Op, Value, describe
+from ...tracer.trace import Op, describe
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
 
@@ -20,26 +20,13 @@ def _nothing(op: Op, core: Core) -> Executor:
     return nothing
 
 
-@simulates(rows.TQUE)
+@simulates(rows.TQUE, rows.TQUE_BIND)
 def _queue(op: Op, core: Core) -> Executor:
     value = op.result
     assert value is not None
 
     def run() -> Queue:
         return core.queue(value)
-
-    return run
-
-
-@simulates(rows.INIT_BUFFER)
-def _init_buffer(op: Op, core: Core) -> Executor:
-    num, length = op.args[2:]
-    dynamic_num, dynamic_length = isinstance(num, Value), isinstance(length, Value)
-
-    def run(pipe: None, queue: Queue, *values: int) -> None:
-        rest = iter(values)
-        count = next(rest) if dynamic_num else num
-        core.place(op, queue, count, next(rest) if dynamic_length else length)
 
     return run
 

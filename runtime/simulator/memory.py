@@ -79,6 +79,11 @@ class Memory:
         if self.written is not None:
             self.written[start:stop] = 1
 
+    def forget(self, start: int, stop: int) -> None:
+        """A range changes hands: what is there is garbage to its new owner."""
+        if self.written is not None:
+            self.written[start:stop] = 0
+
 
 class GlobalMemory:
     """An array argument: its parameter's name and its bytes."""

@@ -14,11 +14,11 @@ import numpy as np
 from ...tracer.diagnostics import Finding, KernelError, error
 from ...tracer.language.dtypes import DataType
 from ...tracer.language.enums import MEMORY
+from ...tracer.language.struct import plain
 from ...tracer.language.types import (
     GlobalPointerType,
     GlobalTensorType,
-    LocalTensorType,
-    QueueType,
+    StructType,
 )
 from ...tracer.ops.tensor import SET_GLOBAL_BUFFER
 from ...tracer.trace import Assign, Declare, Op, Trace, Value
@@ -170,6 +170,8 @@ def _arguments(program: Program, args: Sequence[Any]) -> list[Any]:
     return [
         _address(param.name, arg, k in program.written)
         if isinstance(param.type, GlobalPointerType)
+        else _struct(param.name, arg, param.type)
+        if isinstance(param.type, StructType)
         else _scalar(param.name, arg, param.type)
         for k, (param, arg) in enumerate(zip(params, args, strict=True))
     ]
@@ -192,6 +194,16 @@ def _address(name: str, array: Any, written: bool) -> tuple[GlobalMemory, int]:
     return (GlobalMemory(name, data if written else data.toreadonly()), 0)
 
 
+def _struct(name: str, value: Any, type: StructType) -> Any:
+    if not isinstance(value, type.cls):
+        raise error(
+            "AT0113",
+            f"the argument for `{name}` is {value!r}, no {type.cpp}",
+            hint="pass an instance of the struct's class",
+        )
+    return plain(value._data, type)
+
+
 def _scalar(name: str, value: Any, dtype: DataType) -> Any:
     if dtype.is_int() and not dtype.fits(int(value)):
         raise error(
@@ -210,8 +222,9 @@ def _memories(trace: Trace) -> tuple[str, ...]:
     found: set[str] = set()
     for node in trace.walk():
         result = node.result if isinstance(node, Op) else None
-        if result is not None and isinstance(result.type, LocalTensorType | QueueType):
-            found.add(MEMORY[result.type.position])
+        position = None if result is None else getattr(result.type, "position", None)
+        if position is not None:
+            found.add(MEMORY[position])
     return tuple(sorted(found))
 
 

@@ -229,6 +229,7 @@ ROWS: list[Refused] = [
             asc.data_copy(local, gm, 16)
             queue.enque(local)
             asc.data_copy(gm, local, 16)
+            queue.free_tensor(queue.deque(out.dtype))
         """,
     ),
     refused(
@@ -273,6 +274,16 @@ ROWS: list[Refused] = [
         @asc.jit(backend="npu")
         def kernel(out: asc.GlobalAddress):
             pass
+        """,
+    ),
+    refused(
+        "AT0307",
+        "inline",
+        "C++ text in the simulator",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            asc.inline("AscendC::PipeBarrier<PIPE_ALL>();")
         """,
     ),
     refused(
