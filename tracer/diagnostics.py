@@ -303,7 +303,7 @@ def _users(site: Site) -> Site:
 
 def def_line(code: Any) -> int:
     """The line of `def`: a code object starts at its first decorator."""
-    first = code.co_firstlineno
+    first: int = code.co_firstlineno
     lines = linecache.getlines(code.co_filename)
     if not lines[first - 1 : first] or not lines[first - 1].lstrip().startswith("@"):
         return first

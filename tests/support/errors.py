@@ -277,6 +277,17 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0306",
+        "copy-between-ub-and-l1",
+        "A copy that has no row yet",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            source = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 64), source, 64)
+        """,
+    ),
+    refused(
         "AT0307",
         "inline",
         "C++ text in the simulator",

@@ -283,6 +283,7 @@ ROWS: list[Accepted] = [
         def kernel(out: asc.GlobalAddress, n: int):
             gm = asc.GlobalTensor()
             gm.set_global_buffer(out)
+
             class Counter:
                 step = 3
 
