@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Specialisations kept for one key: traces of the same arguments under different guards.
 PER_KEY = 64
+#: Called with each kernel and specialisation that is made: tools that watch a program.
+OBSERVERS: list[Callable[[Any, Specialisation], None]] = []
 #: Keys kept for one context.
 KEYS = 1024
 
@@ -131,7 +133,10 @@ def specialise(
         for name, key, value in zip(names, keys, values, strict=True)
     ]
     result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
-    return Specialisation(result, names), result.cacheable
+    found = Specialisation(result, names)
+    for see in OBSERVERS:
+        see(kernel, found)
+    return found, result.cacheable
 
 
 def _argument(kernel: Any, name: str, key: Any, value: Any) -> Argument:
