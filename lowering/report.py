@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..tracer.diagnostics import span_of
 from ..tracer.language.enums import MEMORY
 from ..tracer.language.types import BufferInfo
-from ..tracer.trace import Op, Trace, Value
+from ..tracer.trace import If, Loop, Node, Op, Trace, Value
 
 _UNKNOWN = "?"
 
@@ -29,14 +30,34 @@ def buffers(trace: Trace) -> list[BufferInfo]:
     Code that is traced more than once (a loop's body) leaves a row each time: the last one counts,
     and only if its owner is still there.
     """
-    alive: set[int] = set()
-    for node in trace.walk():
-        if isinstance(node, Op):
-            alive.update(id(arg) for arg in node.args if isinstance(arg, Value))
-            alive.add(id(node.result))
+    alive = {id(row.owner) for row in trace.buffers}
+    missing = alive - _results(trace)
+    if missing:
+        alive -= missing - {
+            id(arg) for node in trace.walk() if isinstance(node, Op) for arg in node.args
+        }
     found = {(id(row.owner), _place(row)): row for row in trace.buffers}
     return [row for row in trace.buffers if found[id(row.owner), _place(row)] is row
             and id(row.owner) in alive]  # fmt: skip
+
+
+def _results(trace: Trace) -> set[int]:
+    """The ids of all results in the trace."""
+    return {id(op.result) for nodes in blocks(trace) for op in nodes if type(op) is Op}
+
+
+def blocks(trace: Trace) -> Iterator[list[Node]]:
+    """The nodes of each block, outer ones first: faster than `Trace.walk`, without its order."""
+    todo = [trace.body]
+    while todo:
+        nodes = todo.pop().nodes
+        yield nodes
+        for node in nodes:
+            if type(node) is not Op:
+                if isinstance(node, If):
+                    todo += (node.orelse, node.then)
+                elif isinstance(node, Loop):
+                    todo.append(node.body)
 
 
 def _place(row: BufferInfo) -> Any:

@@ -57,21 +57,23 @@ class Specialisation:
         return self.guard()
 
     def check(self, fn: Any) -> tuple[Finding, ...]:
-        """Run the checks once: raises `KernelError` with all errors, gives warnings out.
+        """Run the checks once: raises `KernelError` when there are errors, else gives warnings out.
 
-        Returns the warnings' findings.
+        The error has all findings, errors first. Returns the warnings' findings.
         """
         findings = self._findings
+        first = findings is None
         if findings is None:
             from ..lowering.checks import check
 
-            findings = self._findings = check(self.trace)
+            findings = check(self.trace)
+            findings.sort(key=lambda found: found.severity != "error")
+            self._findings = findings
+        if findings and findings[0].severity == "error":
+            raise KernelError(list(findings))
+        if first:
             for finding in findings:
-                if finding.severity != "error":
-                    warn(finding, fn)
-        errors = [f for f in findings if f.severity == "error"]
-        if errors:
-            raise KernelError(errors)
+                warn(finding, fn)
         self.unchecked = False
         return tuple(findings)
 
@@ -92,9 +94,9 @@ def warn(finding: Finding, fn: Any) -> None:
     else:
         file, line = fn.__code__.co_filename, fn.__code__.co_firstlineno
     registry = fn.__globals__.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        KernelWarning(finding), KernelWarning, file, line, fn.__module__, registry
-    )
+    # Without a module (code run by `exec`) Python would drop the warning.
+    module = fn.__module__ or "<unknown>"
+    warnings.warn_explicit(KernelWarning(finding), KernelWarning, file, line, module, registry)
 
 
 class Context:

@@ -41,6 +41,8 @@ def _queue(op: Op, core: Core) -> Executor:
 
 @simulates(rows.ALLOC_TENSOR)
 def _alloc(op: Op, core: Core) -> Executor:
+    position = op.args[0].type.position
+    limit = core.chip.position_tensors
     acquire = core.engine.acquire if core.engine.tracked else None
     memory = core.memory_of(op.args[0])
 
@@ -49,6 +51,12 @@ def _alloc(op: Op, core: Core) -> Executor:
         if not free:
             raise _no_buffer(op, queue)
         address = free.popleft()
+        alive = 0
+        for other in core.queues:
+            if other.value.type.position is position:
+                alive += other.num - len(other.free)
+        if alive > limit:
+            raise _crowded(op, alive, limit)
         if acquire is not None:
             before = queue.holds.get(address)
             if before is not None and before[4] is not None:
@@ -58,6 +66,16 @@ def _alloc(op: Op, core: Core) -> Executor:
         return (address, queue.nbytes, hold)
 
     return run
+
+
+def _crowded(op: Op, alive: int, limit: int) -> KernelError:
+    position = op.args[0].type.position.name
+    return error(
+        "AT0108",
+        f"{alive} tensors are allocated at {position} at once, {limit} is the limit",
+        op.site,
+        hint="free tensors earlier, or allocate one large tensor and take parts of it",
+    )
 
 
 def _no_buffer(op: Op, queue: Queue) -> KernelError:

@@ -229,6 +229,7 @@ ROWS: list[Refused] = [
             asc.data_copy(local, gm, 16)
             queue.enque(local)
             asc.data_copy(gm, local, 16)
+            queue.free_tensor(queue.deque(out.dtype))
         """,
     ),
     refused(

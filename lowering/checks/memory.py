@@ -1,25 +1,16 @@
-"""Checks of a whole trace, before there is text.
-
-Each pass looks at the trace and returns findings; `check` collects those of all passes, so that
-one report has everything. Rules of a single call live in its row (`OpSpec.checks`).
-"""
+"""What the buffers of each physical memory and of each pool take against what there is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
-from ..tracer.chip import BLOCK_BYTES
-from ..tracer.diagnostics import Finding, finding
-from ..tracer.language.enums import MEMORY
-from ..tracer.language.types import BufferInfo, LocalTensorType, PipeType, PoolType
-from ..tracer.ops.framework import DESTROY
-from ..tracer.trace import Op, Trace, describe
-from .report import Placement, buffer_bytes, buffer_table, buffers, known, placements
-
-#: Buffers that one kernel can have.
-MAX_BUFFERS = 64
+from ...tracer.chip import BLOCK_BYTES
+from ...tracer.diagnostics import Finding, finding
+from ...tracer.language.enums import MEMORY
+from ...tracer.language.types import BufferInfo, LocalTensorType, PoolType
+from ...tracer.trace import Op, Trace, describe
+from ..report import Placement, buffer_bytes, buffer_table, known, placements
+from .facts import Facts
 
 #: Bytes at the end of a memory that the system or some functions take, and who.
 _RESERVED = {
@@ -28,15 +19,10 @@ _RESERVED = {
 }
 
 
-def check(trace: Trace) -> list[Finding]:
-    """All findings of all passes, errors and warnings, in the order of the passes."""
-    return [found for run in PASSES for found in run(trace)]
-
-
-def _memory_budget(trace: Trace) -> list[Finding]:
+def memory_budget(facts: Facts) -> list[Finding]:
     """What the buffers of each physical memory take against what the chip has."""
     out = []
-    found = buffers(trace)
+    trace, found = facts.trace, facts.buffers
     places = placements(found)
     for memory in dict.fromkeys(MEMORY[row.position] for row in found):
         size = trace.chip.memory.get(memory)
@@ -100,12 +86,11 @@ def _over_budget(
     )
 
 
-def _pool_budget(trace: Trace) -> list[Finding]:
+def pool_budget(facts: Facts) -> list[Finding]:
     """What a pool hands out against its bytes and its number of buffers, from reset to reset."""
     out = []
-    found = buffers(trace)
     taken: dict[tuple[int, int], tuple[int, int]] = {}
-    for row in found:
+    for row in facts.buffers:
         parent: Any = row.parent
         if parent is None or type(parent.type) is not PoolType:
             continue
@@ -172,65 +157,3 @@ def _dtypes(trace: Trace, rows: list[BufferInfo]) -> set[Any]:
         and node.args
         and id(node.args[0]) in owners
     }
-
-
-def _buffer_count(trace: Trace) -> list[Finding]:
-    """At most `MAX_BUFFERS` buffers of queues."""
-    totals: dict[int, int] = {}
-    site = None
-    for row in buffers(trace):
-        if _placed(row) or not row.rounded:
-            continue
-        before = totals.get(row.epoch, 0)
-        totals[row.epoch] = before + (known(row.num) or 0)
-        if before <= MAX_BUFFERS < totals[row.epoch]:
-            site = row.site
-    total = max(totals.values(), default=0)
-    if total <= MAX_BUFFERS:
-        return []
-    return [
-        finding(
-            "AT0108",
-            f"the kernel has {total} buffers, {MAX_BUFFERS} is the limit",
-            site,
-            table=buffer_table(trace),
-            hint="use fewer queues, or fewer buffers a queue",
-        )
-    ]
-
-
-def _one_pipe(trace: Trace) -> list[Finding]:
-    """A kernel has one TPipe."""
-    pipes = [
-        node
-        for node in trace.walk()
-        if isinstance(node, Op) and node.result is not None and type(node.result.type) is PipeType
-    ]
-    destroyed = _destroyed(trace)
-    return [
-        finding(
-            "AT0108",
-            f"{describe(node.result)} is another TPipe; a kernel has one",
-            node.site,
-            notes=[("the first one", pipes[0].site)],
-            hint="pass the first TPipe to what needs it, or destroy() it before",
-        )
-        for before, node in pairwise(pipes)
-        if id(before.result) not in destroyed
-    ]
-
-
-def _destroyed(trace: Trace) -> set[int]:
-    """Pipes that `destroy` ends somewhere (where, the simulator decides)."""
-    return {
-        id(node.args[0]) for node in trace.walk() if isinstance(node, Op) and node.spec is DESTROY
-    }
-
-
-#: The passes, in order.
-PASSES: tuple[Callable[[Trace], list[Finding]], ...] = (
-    _memory_budget,
-    _pool_budget,
-    _buffer_count,
-    _one_pipe,
-)
