@@ -42,6 +42,12 @@ class Value:
         self.node = node
         self.name = name
 
+    def __copy__(self) -> Value:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Value:
+        return self
+
 
 class Op:
     """One recorded operation. `args` are operands in the order of `form.params`."""

@@ -47,6 +47,16 @@ class GlobalAddress(Value):
         return f"<GlobalAddress {self.name} of {self.type.dtype}>"
 
 
+def _no_iteration(self: Any) -> Any:
+    """Without this Python would count through `tensor[i]` and never end."""
+    raise error(
+        "AT0107",
+        f"iteration over {describe(self)}, whose elements are on the device",
+        current("iteration").site(),
+        hint="loop over range(n), and take tensor[start:] or tensor.get_value(i)",
+    )
+
+
 def _bound(tensor: Any, part: Any) -> Any:
     """One end of a slice: a Python integer or a runtime one."""
     if not _is_int(part):
@@ -120,6 +130,8 @@ class GlobalTensor(Value):
     """
 
     __slots__ = ("bound", "size", "unsized")
+
+    __iter__ = _no_iteration
 
     def __init__(self) -> None:
         recorder = current("GlobalTensor")
@@ -226,6 +238,8 @@ class LocalTensor(Value):
     """
 
     __slots__ = ("base", "bound", "offset", "owner", "size")
+
+    __iter__ = _no_iteration
 
     def __init__(
         self,
