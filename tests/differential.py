@@ -24,6 +24,7 @@ from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
 from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram
+from tests.differential_vm import VMProgram
 
 CHIP = chip("Ascend910B1")
 OUTS = 96
@@ -138,3 +139,38 @@ def _bits(value: float) -> Any:
 def _short(found: tuple[list[int], list[float]]) -> str:
     ints, floats = ({k: v for k, v in enumerate(row) if v != UNSET} for row in found)
     return f"{ints} {floats}"
+
+
+# -- the VM alone ------------------------------------------------------------------------------------
+
+
+def check_vm(program: VMProgram) -> None:
+    """Compare what CPython and the VM leave in `box`."""
+    expected: list[Any] = []
+    _namespace(program.source, box=expected)["kernel"]()
+    found: list[Any] = []
+    kernel = _namespace(program.source, box=found)["kernel"]
+    try:
+        trace_function(kernel, [], CHIP, TraceOptions(), "kernel")
+    except Exception as exc:
+        raise Difference(program, f"the VM fails: {_told(exc)}") from exc
+    for mine, theirs in zip(map(_plain, expected), map(_plain, found), strict=True):
+        if mine != theirs:
+            raise Difference(program, f"  Python:   {mine}\n  asctrace: {theirs}")
+
+
+def _plain(value: Any, depth: int = 0) -> str:
+    """A result as text: types, order and the sign of zero count, identity does not."""
+    if depth > 6:
+        return "..."
+    if isinstance(value, list | tuple):
+        inside = ", ".join(_plain(v, depth + 1) for v in value)
+        return f"{type(value).__name__}({inside})"
+    if isinstance(value, dict):
+        pairs = (f"{_plain(k, depth + 1)}: {_plain(v, depth + 1)}" for k, v in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, int | float | str | bytes | set | frozenset | type(None)):
+        return repr(value)
+    if hasattr(value, "__dict__") and not callable(getattr(value, "__code__", None)):
+        return f"{type(value).__name__}{_plain(vars(value), depth + 1)}"
+    return type(value).__name__

@@ -167,7 +167,7 @@ class PathWriter(Writer):
     """Writes one kernel."""
 
     def __init__(self, draw: Any) -> None:
-        super().__init__(draw, size=0)
+        super().__init__(draw)
         self.size = 4 + self.below(24)
         self.functions: list[Function] = []
         #: Class -> attribute suffix -> kind.

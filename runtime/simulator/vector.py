@@ -22,13 +22,10 @@ from ...tracer.ops.vec_binary import selected
 from ...tracer.trace import Op
 from .lanes import Lanes, Layout, dense_lanes
 from .memory import LocalView, Memory, local_fault, unwritten_fault
-from .registry import Executor, nothing, simulates, specialise
+from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 
 if TYPE_CHECKING:
     from .core import Core
-
-#: What does the work of a call once its operands' addresses are known.
-Work = Callable[[], object]
 
 
 @simulates(family="vec_binary")
@@ -42,10 +39,10 @@ def _specialised(op: Op, core: Core, layout: Layout | None) -> Executor:
         return nothing
     memory = core.memory_of(op.args[0])
     need, need0, need1 = (lanes.extent for lanes in layout.lanes)
-    known: dict[tuple[int, int, int], Work] = {}
-    ready: dict[tuple[int, int, int], Work] = core.per_block()
+    known: dict[tuple[int, int, int], tuple[Work, tuple[Access, ...]]] = {}
+    touch = _toucher(op, memory, layout)
 
-    def run(dst: LocalView, src0: LocalView, src1: LocalView) -> None:
+    def stage(dst: LocalView, src0: LocalView, src1: LocalView) -> tuple[Work, tuple[Access, ...]]:
         to, room, hold = dst
         at0, room0, hold0 = src0
         at1, room1, hold1 = src1
@@ -55,23 +52,31 @@ def _specialised(op: Op, core: Core, layout: Layout | None) -> Executor:
         ):  # fmt: skip
             raise _fault(op, layout, (dst, src0, src1))
         key = (to, at0, at1)
-        work = ready.get(key)
-        if work is None:
-            work = known.get(key)
-            if work is None:
-                if (to | at0 | at1) & 31:
-                    raise _fault(op, layout, (dst, src0, src1))
-                if shared := layout.shared(key):
-                    which, nbytes = shared
-                    raise rules.partial_overlap(
-                        op.spec, op.args[0], op.args[which], nbytes, op.site
-                    )
-                work = known[key] = _work(op, memory, layout, key)
-            _touch(op, memory, layout, key)
-            ready[key] = work
-        work()
+        found = known.get(key)
+        if found is None:
+            if (to | at0 | at1) & 31:
+                raise _fault(op, layout, (dst, src0, src1))
+            if shared := layout.shared(key):
+                which, nbytes = shared
+                raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
+            found = known[key] = (_work(op, memory, layout, key), _accesses(memory, layout, key))
+        touch(key)
+        return found
 
-    return run
+    def run(dst: LocalView, src0: LocalView, src1: LocalView) -> None:
+        stage(dst, src0, src1)[0]()
+
+    return Timed(run, stage)
+
+
+def _accesses(memory: Memory, layout: Layout, addresses: Sequence[int]) -> tuple[Access, ...]:
+    """What a call reads, then what it writes."""
+    found: list[Access] = []
+    for which in (*range(1, len(addresses)), 0):
+        base = addresses[which]
+        for start, stop in layout.lanes[which].runs():
+            found.append((memory.shadow, base + start, base + stop, which == 0, which))
+    return tuple(found)
 
 
 def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
@@ -82,16 +87,35 @@ def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     raise AssertionError("the access is fine")
 
 
-def _touch(op: Op, memory: Memory, layout: Layout, addresses: Sequence[int]) -> None:
-    """Check that the sources were written; the destination is from now on.
+def _toucher(op: Op, memory: Memory, layout: Layout) -> Callable[[Sequence[int]], None]:
+    """What checks that the sources were written, and notes that the destination is from now on."""
+    written = memory.written
+    if written is None:
+        return lambda addresses: None
 
-    Once in a block is enough for each set of addresses: what is written stays so.
-    """
-    for which in range(1, len(addresses)):
-        missing = layout.first_unwritten(which, memory, addresses[which])
-        if missing is not None:
-            raise unwritten_fault(op, which, missing, addresses[which])
-    layout.mark(0, memory, addresses[0])
+    def touch(addresses: Sequence[int]) -> None:
+        for which in range(1, len(addresses)):
+            missing = layout.first_unwritten(which, memory, addresses[which])
+            if missing is not None:
+                raise unwritten_fault(op, which, missing, addresses[which])
+        layout.mark(0, memory, addresses[0])
+
+    if layout.kind != "dense":
+        return touch
+    need, need0, need1 = (lanes.extent for lanes in layout.lanes)
+    holes = written.holes
+
+    def touch_dense(addresses: Sequence[int]) -> None:
+        to, at0, at1 = addresses
+        if (
+            holes.find(1, at0 >> 5, (at0 + need0 + 31) >> 5) >= 0
+            or holes.find(1, at1 >> 5, (at1 + need1 + 31) >> 5) >= 0
+        ):
+            touch(addresses)
+        else:
+            written.add(to, to + need)
+
+    return touch_dense
 
 
 # -- what is selected -----------------------------------------------------------------------------

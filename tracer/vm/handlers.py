@@ -58,14 +58,7 @@ def loop_header(vm: Machine, frame: Frame, arg: Any) -> Any:
     """The label of a `while` loop: remember the state, the loop may turn out a runtime one."""
     if frame.pc in frame.stops:
         return STOP
-    vm.steps += 1
-    if vm.steps > vm.options.step_limit or vm.recorded > vm.options.unroll_hard_limit:
-        raise error(
-            "AT0114",
-            f"a loop decided while tracing does not end within {vm.steps} iterations",
-            frame.site(),
-            hint="its condition is constant: let it depend on a runtime value to get a C++ loop",
-        )
+    vm.count_step("a loop decided while tracing")
     vm.journaling = True
     frame.snapshots[frame.pc] = Snapshot(vm, frame)
     return None
@@ -739,6 +732,7 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
     iterator = frame.stack[-1]
     if iterator.__class__ is RangeState:
         return for_range(vm, frame, iterator, target)
+    vm.count_step("a loop over a Python iterator")
     try:
         value = advance(vm, iterator)
     except StopIteration:

@@ -9,6 +9,7 @@ import collections.abc
 import functools
 import importlib
 from collections.abc import Callable
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -569,7 +570,7 @@ def super_(vm: Machine, *args: Any) -> Any:
         raise RuntimeError("super(): __class__ cell not found")
     cls = frame.slots[names.index("__class__")].cell_contents
     first = frame.slots[0]
-    if hasattr(first, "cell_contents"):
+    if isinstance(first, CellType):
         first = first.cell_contents
     return super(cls, first)
 
