@@ -75,6 +75,11 @@ def _own(vm: Machine, obj: Any, name: str) -> FunctionType | None:
 _HEAP_TYPE = 1 << 9
 
 
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether two objects are containers that CPython compares element by element."""
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list, dict))
+
+
 def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """`a op b`, comparisons included."""
     if type(a) in _FAST and type(b) in _FAST:
@@ -84,6 +89,11 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     if mine is None and theirs is None and not (op == "!=" and _by_eq(vm, a, b)):
         if isinstance(a, Value) or isinstance(b, Value):
             return _runtime_operation(vm, op, a, b)
+        if op in _COMPARISONS and _are_alike(a, b):
+            from .sequences import compare, holds_runtime
+
+            if holds_runtime(a) or holds_runtime(b):
+                return compare(vm, op, a, b)
         return _checked(vm, _OPERATORS[op](a, b))
     for method, x, y, name in _tries(op, (mine, a, b, left), (theirs, b, a, right)):
         if method is None:
@@ -136,6 +146,13 @@ _SEQUENCES = (list, tuple, str, bytes, bytearray)
 
 def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """An operator with a runtime operand and something that may be no number."""
+    if op == "%" and isinstance(a, str):
+        raise error(
+            "AT0107",
+            f"the text of {describe(b)} is not known while tracing",
+            vm.site(),
+            hint="print(f'{x}') prints on the device; other text needs a constant",
+        )
     try:
         return _OPERATORS[op](a, b)
     except TypeError as exc:
@@ -188,6 +205,8 @@ def get_item(vm: Machine, container: Any, index: Any) -> Any:
         return vm.call(method, (container, index))
     if isinstance(container, type):
         return container[index]  # type: ignore[index]
+    if isinstance(index, Scalar) and not isinstance(container, Value):
+        operator.index(index)
     return _checked(vm, container[index])
 
 
@@ -297,6 +316,6 @@ def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, type | ModuleType):
         if id(obj) not in vm.local_classes:
             vm.write_outer(f"the attribute `{name}` of `{obj.__name__}`")
-    else:
+    elif not isinstance(obj, Value):
         vm.touch(obj)
     setattr(obj, name, value)
