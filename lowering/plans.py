@@ -12,8 +12,15 @@ from ..tracer.trace import Op
 #: Operations that make their first operand name something else.
 REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
-_OBJECTS = frozenset({"address", "global", "local", "queue", "tpipe"})
-_CONSTANTS = frozenset({"dtype", "position", "event", "pipe_id", "const_int", "const_bool"})
+#: Kinds of operands that are objects, never None; and of those that are constants.
+_OBJECTS = frozenset(
+    {"address", "allocator", "buf", "data", "global", "handle", "local", "pool", "queue"}
+    | {"shape_value", "tpipe"}
+)
+_CONSTANTS = frozenset(
+    {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
+    | {"opt_position", "pipe_id", "position", "str"}
+)
 
 
 class Plan:
@@ -22,9 +29,11 @@ class Plan:
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
     they are objects; `elements` is the one that takes the tensor's dtype; `templates` those in
-    angle brackets; `set_mask` the operand behind `isSetMask`, which only the overloads with a mask
-    have. `text(printer, op, plan)`, filled in by `calls`, writes the call or, for a pure operation,
-    an expression with its precedence; `heads` caches the part up to the parenthesis.
+    angle brackets; `rebinds` is the operand that names or holds something else behind the call (or
+    -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
+    `isSetMask`, which only the overloads with a mask have. `text(printer, op, plan)`, filled in by
+    `calls`, writes the call or, for a pure operation, an expression with its precedence; `heads`
+    caches the part up to the parenthesis.
     """
 
     __slots__ = (
@@ -42,6 +51,7 @@ class Plan:
         "templates",
         "text",
         "values",
+        "variables",
     )
 
     def __init__(self, spec: OpSpec, form: Form) -> None:
@@ -49,11 +59,16 @@ class Plan:
         self.form = form
         self.pure = spec.pure
         self.construct = spec.family == "construct"
-        self.rebinds = spec in REBINDS
         self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
         params = list(enumerate(form.params))
+        self.rebinds = next((k for k, p in params if p.role == "rebind"), -1)
+        if spec in REBINDS:
+            self.rebinds = 0
+        self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
         masked = any(p.name == "mask" for p in form.params)
         self.templates = [k for k, p in params if p.role == "template"]
+        # In Python a dtype may come first; Ascend C has positions in front.
+        self.templates.sort(key=lambda k: form.params[k].kind != "position")
         self.set_mask = next((k for k, p in params if p.role == "set_mask" and masked), None)
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]

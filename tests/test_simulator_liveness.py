@@ -89,6 +89,7 @@ def runaway(x: asc.GlobalAddress, n: int):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(("schedule", "seed"), SCHEDULES)
+@pytest.mark.filterwarnings("ignore::asctrace.KernelWarning")
 def test_never_a_hang(
     fn: Callable[..., Any],
     extra: tuple[int, ...],

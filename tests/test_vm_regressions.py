@@ -331,3 +331,18 @@ def test_unbound_variable_that_a_closure_shares() -> None:
         return _message(late)
 
     assert concrete(function) == function()
+
+
+def test_value_without_a_name_that_is_of_two_types() -> None:
+    def truth(put: Any, n: Any, m: Any) -> None:
+        put(bool(n > 3 or 0.5))
+
+    def identity(put: Any, n: Any, m: Any) -> None:
+        put((None if n > 0 else 3) is None)
+
+    def kind(put: Any, n: Any, m: Any) -> None:
+        put(isinstance((1.5 if n > 0 else "a"), float))
+
+    for kernel in (truth, identity, kind):
+        with pytest.raises(KernelError, match="depending on a runtime value"):
+            run(kernel)

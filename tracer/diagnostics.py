@@ -258,6 +258,11 @@ _rows(
             "form of a call not supported yet",
             "Ascend C has this form of the call; this version of asctrace does not.",
         ),
+        (
+            "AT0307",
+            "not simulated",
+            "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
+        ),
     ],
 )
 _rows(

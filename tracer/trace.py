@@ -260,6 +260,11 @@ def current(what: str = "this operation") -> Recorder:
     return recorder
 
 
+def in_trace() -> bool:
+    """Whether a trace is in progress on this thread."""
+    return _current.recorder is not None
+
+
 def swap_current(recorder: Recorder | None) -> Recorder | None:
     """Make `recorder` the current one of this thread; returns the one before."""
     before = _current.recorder

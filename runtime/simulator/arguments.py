@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ...tracer.diagnostics import error
 from ...tracer.language.dtypes import DataType
-from ...tracer.language.types import GlobalPointerType
+from ...tracer.language.struct import plain
+from ...tracer.language.types import GlobalPointerType, StructType
 from ...tracer.trace import Trace
 from . import scalars
 from .memory import GlobalMemory, Space
@@ -37,6 +38,8 @@ def arguments(trace: Trace, written: Collection[int], args: Sequence[Any]) -> li
     for k, (param, arg) in enumerate(zip(params, args, strict=True)):
         if isinstance(param.type, GlobalPointerType):
             arrays.append((k, param.name, _bytes(param.name, arg, k in written)))
+        elif isinstance(param.type, StructType):
+            values[k] = _struct(param.name, arg, param.type)
         else:
             values[k] = _scalar(param.name, arg, param.type)
     for k, memory in _placed(arrays, written):
@@ -84,6 +87,16 @@ def _placed(
             data = array.data if k in written else array.data.toreadonly()
             found.append((k, GlobalMemory(name, data, space, address - start)))
     return found
+
+
+def _struct(name: str, value: Any, type: StructType) -> Any:
+    if not isinstance(value, type.cls):
+        raise error(
+            "AT0113",
+            f"the argument for `{name}` is {value!r}, no {type.cpp}",
+            hint="pass an instance of the struct's class",
+        )
+    return plain(value._data, type)
 
 
 def _scalar(name: str, value: Any, dtype: DataType) -> Any:

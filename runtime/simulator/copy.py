@@ -152,6 +152,9 @@ def _need_written(op: Op, which: int, memory: Memory, start: int, stop: int) -> 
 
 @simulates(tensor.LOCAL_TENSOR)
 def _local_tensor(op: Op, core: Core) -> Executor:
+    if op.form.name == "empty":
+        nowhere = (0, 0, [HELD, None, 0, op, None])
+        return lambda: nowhere
     dtype, _, address, length = op.args
     assert op.result is not None
     memory = core.memory_of(op.result)

@@ -8,14 +8,14 @@ from typing import Any
 from weakref import ref
 
 from ...tracer.chip import Chip
-from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.trace import Op, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
-from .memory import BLOCK_BYTES, HELD, Hold, Memory
+from .memory import HELD, Hold, Memory
 from .params import SimParams
 
 
@@ -74,6 +74,8 @@ class Core:
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
+        #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
+        self.notes: dict[Any, Any] = self.per_block()
 
     def per_block(self) -> Any:
         """A dict that is emptied when a block begins; it lives as long as its user."""
@@ -143,34 +145,6 @@ class Core:
     def note(self, pair: tuple[Op, Op], found: Finding) -> None:
         """Keep a finding about two operations, once a launch; the run goes on."""
         self._noted.setdefault(pair, found)
-
-    def place(self, op: Op, queue: Queue, num: int, length: int) -> None:
-        """Give a queue its buffers, after those placed before; AT0104 when they do not fit."""
-        memory = queue.memory
-        each = (length + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
-        if num <= 0 or length <= 0:
-            raise error(
-                "AT0108",
-                f"{describe(queue.value)} gets {num} buffers of {length} bytes",
-                op.site,
-                hint="init_buffer(queue, num, len): num buffers of len bytes each, both positive",
-            )
-        start = memory.next
-        stop = start + num * each
-        if stop > memory.size:
-            raise error(
-                "AT0104",
-                f"{num} buffers of {each} bytes for {describe(queue.value)} end at byte {stop} of "
-                f"{memory.name}, which has {memory.size}",
-                op.site,
-                hint="fewer or smaller buffers: the earlier queues have taken "
-                f"{start} bytes of {memory.name}",
-            )
-        queue.num = num
-        queue.nbytes = each
-        queue.free.extend(range(start, stop, each))
-        memory.next = stop
-        memory.use(start, stop)
 
     def queue(self, value: Value) -> Queue:
         """A new queue for a `TQue` value."""

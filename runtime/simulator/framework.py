@@ -8,7 +8,7 @@ from ...tracer.diagnostics import Finding, KernelError, error, finding
 from ...tracer.language.enums import HardEvent, PipeID
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
-from ...tracer.trace import Op, Value, describe
+from ...tracer.trace import Op, describe
 from .clocks import EVENT_PIPES, PIPES, SCALAR
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
@@ -28,7 +28,7 @@ def _barrier(op: Op, core: Core) -> Executor:
     return core.engine.barrier if op.args[0] is PipeID.PIPE_ALL else nothing
 
 
-@simulates(rows.TQUE)
+@simulates(rows.TQUE, rows.TQUE_BIND)
 def _queue(op: Op, core: Core) -> Executor:
     value = op.result
     assert value is not None
@@ -39,21 +39,10 @@ def _queue(op: Op, core: Core) -> Executor:
     return run
 
 
-@simulates(rows.INIT_BUFFER)
-def _init_buffer(op: Op, core: Core) -> Executor:
-    num, length = op.args[2:]
-    dynamic_num, dynamic_length = isinstance(num, Value), isinstance(length, Value)
-
-    def run(pipe: None, queue: Queue, *values: int) -> None:
-        rest = iter(values)
-        count = next(rest) if dynamic_num else num
-        core.place(op, queue, count, next(rest) if dynamic_length else length)
-
-    return run
-
-
 @simulates(rows.ALLOC_TENSOR)
 def _alloc(op: Op, core: Core) -> Executor:
+    position = op.args[0].type.position
+    limit = core.chip.position_tensors
     acquire = core.engine.acquire if core.engine.tracked else None
     memory = core.memory_of(op.args[0])
 
@@ -62,6 +51,12 @@ def _alloc(op: Op, core: Core) -> Executor:
         if not free:
             raise _no_buffer(op, queue)
         address = free.popleft()
+        alive = 0
+        for other in core.queues:
+            if other.value.type.position is position:
+                alive += other.num - len(other.free)
+        if alive > limit:
+            raise _crowded(op, alive, limit)
         if acquire is not None:
             before = queue.holds.get(address)
             if before is not None and before[4] is not None:
@@ -71,6 +66,16 @@ def _alloc(op: Op, core: Core) -> Executor:
         return (address, queue.nbytes, hold)
 
     return run
+
+
+def _crowded(op: Op, alive: int, limit: int) -> KernelError:
+    position = op.args[0].type.position.name
+    return error(
+        "AT0108",
+        f"{alive} tensors are allocated at {position} at once, {limit} is the limit",
+        op.site,
+        hint="free tensors earlier, or allocate one large tensor and take parts of it",
+    )
 
 
 def _no_buffer(op: Op, queue: Queue) -> KernelError:

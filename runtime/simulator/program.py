@@ -16,8 +16,6 @@ from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import (
     GlobalPointerType,
     GlobalTensorType,
-    LocalTensorType,
-    QueueType,
 )
 from ...tracer.ops.tensor import SET_GLOBAL_BUFFER
 from ...tracer.trace import Assign, Declare, Op, Trace, Value
@@ -173,8 +171,9 @@ def _memories(trace: Trace) -> tuple[str, ...]:
     found: set[str] = set()
     for node in trace.walk():
         result = node.result if isinstance(node, Op) else None
-        if result is not None and isinstance(result.type, LocalTensorType | QueueType):
-            found.add(MEMORY[result.type.position])
+        position = None if result is None else getattr(result.type, "position", None)
+        if position is not None:
+            found.add(MEMORY[position])
     return tuple(sorted(found))
 
 

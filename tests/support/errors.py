@@ -229,6 +229,7 @@ ROWS: list[Refused] = [
             asc.data_copy(local, gm, 16)
             queue.enque(local)
             asc.data_copy(gm, local, 16)
+            queue.free_tensor(queue.deque(out.dtype))
         """,
     ),
     refused(
@@ -331,6 +332,16 @@ ROWS: list[Refused] = [
         def kernel(out: asc.GlobalAddress):
             source = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
             asc.data_copy(asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 64), source, 64)
+        """,
+    ),
+    refused(
+        "AT0307",
+        "inline",
+        "C++ text in the simulator",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            asc.inline("AscendC::PipeBarrier<PIPE_ALL>();")
         """,
     ),
     refused(

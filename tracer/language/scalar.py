@@ -536,7 +536,7 @@ def _holds(
     value: Any, recorder: Recorder, assumed: dict[Sign, bool], seen: dict[int, bool]
 ) -> bool:
     """Whether a value is at least zero if the assumed signs are right."""
-    known = value if isinstance(value, Sign) else None
+    known: bool | Sign | None = value if isinstance(value, Sign) else None
     if known is None:
         if not isinstance(value, Scalar):
             return bool(value >= 0)

@@ -316,6 +316,6 @@ def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, type | ModuleType):
         if id(obj) not in vm.local_classes:
             vm.write_outer(f"the attribute `{name}` of `{obj.__name__}`")
-    else:
+    elif not isinstance(obj, Value):
         vm.touch(obj)
     setattr(obj, name, value)
