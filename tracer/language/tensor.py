@@ -5,7 +5,7 @@ Proxies of the Ascend C classes; their operations are rows of `ops/tensor.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ..diagnostics import Site, error
 from ..ops import tensor as rows
@@ -102,6 +102,16 @@ def _view(tensor: Any, index: slice, spec: OpSpec) -> Any:
     return record(spec, spec.forms[0], (tensor, start, size), current("slice"))
 
 
+def _no_iteration(tensor: Any) -> NoReturn:
+    """Python would index a tensor from 0 on for ever: its length is not known to the tracer."""
+    raise error(
+        "AT0107",
+        f"iteration over {describe(tensor)} has no end that is known while tracing",
+        current("iteration").site(),
+        hint="loop over range(n) and read tensor.get_value(i), or use the vector functions",
+    )
+
+
 class GlobalTensor(Value):
     """A view of global memory (`AscendC::GlobalTensor<T>`).
 
@@ -110,6 +120,8 @@ class GlobalTensor(Value):
     """
 
     __slots__ = ("bound", "size", "unsized")
+
+    __iter__ = _no_iteration
 
     def __init__(self) -> None:
         recorder = current("GlobalTensor")
@@ -214,6 +226,8 @@ class LocalTensor(Value):
     """
 
     __slots__ = ("base", "bound", "offset", "owner", "size")
+
+    __iter__ = _no_iteration
 
     def __init__(
         self,
