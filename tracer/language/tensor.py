@@ -5,7 +5,7 @@ Proxies of the Ascend C classes; their operations are rows of `ops/tensor.py`.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ..diagnostics import Site, error
 from ..ops import tensor as rows
@@ -112,16 +112,6 @@ def _view(tensor: Any, index: slice, spec: OpSpec) -> Any:
     return record(spec, spec.forms[0], (tensor, start, size), current("slice"))
 
 
-def _no_iteration(tensor: Any) -> NoReturn:
-    """Python would index a tensor from 0 on for ever: its length is not known to the tracer."""
-    raise error(
-        "AT0107",
-        f"iteration over {describe(tensor)} has no end that is known while tracing",
-        current("iteration").site(),
-        hint="loop over range(n) and read tensor.get_value(i), or use the vector functions",
-    )
-
-
 class GlobalTensor(Value):
     """A view of global memory (`AscendC::GlobalTensor<T>`).
 
@@ -174,8 +164,6 @@ class GlobalTensor(Value):
                 hint="tensor[start:] is the view from `start`, get_value(i) reads an element",
             )
         return _view(self, slice(index, None), rows.GLOBAL_SLICE)
-
-    __iter__ = _no_iteration
 
     def __call__(self, index: Any) -> Any:
         """Element `index`, as `get_value(index)`."""
@@ -353,8 +341,6 @@ class LocalTensor(Value):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.set_value(index, value)
-
-    __iter__ = _no_iteration
 
     def __call__(self, index: Any) -> Any:
         """Element `index`, as `get_value(index)`."""
