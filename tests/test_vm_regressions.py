@@ -77,6 +77,21 @@ def test_while_with_a_folded_condition_inside_try() -> None:
     assert [run(kernel, n, m) for n, m in ((5, 1), (2, -1), (2, 1))] == [[0], [0], [2]]
 
 
+def test_values_of_and_and_or() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(n or m or 5)
+        put(n and m and 5)
+        put((n > 1) or ((m > 1) and (n < m)))
+        put((n > 1) and ((m > 1) or (n < m)))
+        put((not n < 1) or (m > 1 and n > m) or m < -5)
+
+    for n, m in ((0, 0), (3, 0), (0, 4), (2, 3), (1, 9), (-1, -7)):
+        assert run(kernel, n, m) == [
+            n or m or 5, n and m and 5, (n > 1) or ((m > 1) and (n < m)),
+            (n > 1) and ((m > 1) or (n < m)), (not n < 1) or (m > 1 and n > m) or m < -5,
+        ]  # fmt: skip
+
+
 def test_loop_index_as_condition() -> None:
     def kernel(put: Any, n: Any, m: Any) -> None:
         for i in asc.range(n):
@@ -292,6 +307,18 @@ def test_not_equal_by_eq() -> None:
     assert [run(kernel, n, 2) for n in (1, 2)] == [[1], [0]]
 
 
+def test_augmented_assignment_of_wrong_types() -> None:
+    def function() -> str:
+        x: Any = 1
+        try:
+            x += "a"
+        except TypeError as exc:
+            return str(exc)
+        return "nothing"
+
+    assert concrete(function) == function()
+
+
 def _message(call: Callable[[], Any]) -> str:
     try:
         call()
@@ -335,7 +362,7 @@ def test_unbound_variable_that_a_closure_shares() -> None:
 
 def test_value_without_a_name_that_is_of_two_types() -> None:
     def truth(put: Any, n: Any, m: Any) -> None:
-        put(bool(n > 3 or 0.5))
+        put(bool(n if m > 0 else 0.5))
 
     def identity(put: Any, n: Any, m: Any) -> None:
         put((None if n > 0 else 3) is None)

@@ -278,6 +278,22 @@ class Flow:
                 break
         return last
 
+    def pops(self, label: int) -> int:
+        """How many values are popped between a label and its landing."""
+        pc, count = label, 0
+        for _ in range(8):
+            op = self.instrs[pc].op
+            if op == "LABEL":
+                pc += 1
+            elif op == "JUMP":
+                pc = self.instrs[pc].arg
+            elif op == "POP_TOP":
+                count += 1
+                pc += 1
+            else:
+                break
+        return count
+
     def loop_stops(self, loop: NaturalLoop, stops: frozenset[int]) -> frozenset[int]:
         """Where the exits of a loop come together again (and its normal exit)."""
         key = (loop.header, stops)
