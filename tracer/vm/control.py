@@ -192,9 +192,11 @@ def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
             break
         if loop.is_for or loop.header in frame.program.unrolled:
             continue
+        # An assertion in the body is no way out of the loop, unless there is no other.
+        trapping = all(flow.only_raises(e, frame.stops) for e in loop.exits)
         for arm in (a, b):
-            if not flow.reaches(arm, loop.header, loop.nodes) and not flow.only_raises(
-                arm, frame.stops
+            if not flow.reaches(arm, loop.header, loop.nodes) and (
+                trapping or not flow.only_raises(arm, frame.stops)
             ):
                 leaves = loop
     if leaves is not None:
