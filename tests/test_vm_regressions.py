@@ -373,3 +373,75 @@ def test_value_without_a_name_that_is_of_two_types() -> None:
     for kernel in (truth, identity, kind):
         with pytest.raises(KernelError, match="depending on a runtime value"):
             run(kernel)
+
+
+def test_raise_behind_a_loop_that_its_handler_takes() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        left = n % 5
+        while left > 0:
+            left -= 1
+        put(left)
+        try:
+            raise ValueError("taken below")
+        except ValueError:
+            put(7)
+            return
+
+    assert [run(kernel, n) for n in (0, 3)] == [[0, 7], [0, 7]]
+
+
+def test_assertion_in_a_loop_is_no_way_out() -> None:
+    def counted(put: Any, n: Any, m: Any) -> None:
+        k = 0
+        while k < 3:
+            assert n > -50
+            k += 1
+            put(k)
+
+    def endless(put: Any, n: Any, m: Any) -> None:
+        k = n
+        while True:
+            assert n < 100
+            if k < 0:
+                break
+            k -= 1
+        put(k)
+
+    assert run(counted, 1) == [1, 2, 3]
+    assert run(endless, 4) == [-1]
+
+
+def test_change_before_an_inner_loop_reaches_the_next_iteration() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.total = 0
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        state = State()
+        for i in range(n):
+            state.total += 1
+            for j in range(i):
+                if j == m:
+                    put(-state.total)
+                    return
+        put(state.total)
+
+    assert run(kernel, 4, 9) == [4]
+    assert run(kernel, 4, 1) == [-3]
+
+
+def test_break_before_a_member_changes() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.total = 0
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        state = State()
+        for i in range(n):
+            if i == m:
+                break
+            state.total += 2
+        put(state.total)
+
+    assert run(kernel, 5, 3) == [6]
+    assert run(kernel, 5, 9) == [10]
