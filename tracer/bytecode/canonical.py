@@ -37,12 +37,16 @@ class Handler:
 
 @dataclass(slots=True)
 class Code:
-    """A decoded code object. `handlers` is aligned with `instrs`."""
+    """A decoded code object. `handlers` is aligned with `instrs`.
+
+    `program` is a place for what an executor makes of it, kept as long as this is.
+    """
 
     code: CodeType
     instrs: list[Instr]
     handlers: list[Handler | None]
     slot_names: tuple[str, ...]
+    program: Any = None
 
 
 class Unsupported(Exception):

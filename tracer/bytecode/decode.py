@@ -11,8 +11,10 @@ from .read import read
 from .versions import current_rules
 
 # Keyed by identity: equal code objects may come from different files. `Code` keeps its code object
-# alive, so no key is ever used again.
+# alive, so a key stands for one code object as long as it is there.
 _DECODED: Final[dict[int, Code]] = {}
+#: Code objects kept; a program that makes functions without end must not fill the memory.
+_LIMIT: Final = 4096
 
 
 def decode(code: CodeType) -> Code:
@@ -27,6 +29,8 @@ def decode(code: CodeType) -> Code:
         nodes = read(code, rules.name_flags)
         for step in rules.passes:
             nodes = step(nodes)
+        if len(_DECODED) >= _LIMIT:
+            _DECODED.clear()
         decoded = _DECODED[id(code)] = _resolve(nodes, code)
     return decoded
 

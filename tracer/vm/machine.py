@@ -77,16 +77,12 @@ class Program:
         return self._flow
 
 
-_programs: dict[int, tuple[CodeType, Program]] = {}
-
-
 def program_of(code: CodeType) -> Program:
     """The program of a code object, decoded once."""
-    found = _programs.get(id(code))
-    if found is None or found[0] is not code:
-        found = (code, Program(decode(code)))
-        _programs[id(code)] = found
-    return found[1]
+    decoded = decode(code)
+    if decoded.program is None:
+        decoded.program = Program(decoded)
+    return decoded.program  # type: ignore[no-any-return]
 
 
 class Machine(Recorder):
