@@ -33,7 +33,7 @@ from .tracer.language.enums import HardEvent, PipeID, TPosition
 from .tracer.language.functions import ceildiv
 from .tracer.language.pipe import TPipe, TQue
 from .tracer.language.ranges import range, static_range
-from .tracer.language.structs import BinaryRepeatParams
+from .tracer.language.structs import BinaryRepeatParams, UnaryRepeatParams
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
@@ -61,6 +61,7 @@ __all__ = [
     "TPosition",
     "TQue",
     "Traced",
+    "UnaryRepeatParams",
     "bfloat16",
     "bool_",
     "ceildiv",

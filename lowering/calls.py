@@ -137,7 +137,7 @@ def arguments(p: Writer, op: Op, plan: Plan) -> str:
         if is_object:
             out.append(text[id(arg)])
         elif k == plan.elements:
-            out.append(_element(p, arg, args[0].type.dtype))
+            out.append(_element(p, arg, args[plan.like].type.dtype))
         elif arg.__class__ is int and -_SMALL < arg < _SMALL:
             out.append(str(arg))
         elif arg is not None:
@@ -149,7 +149,7 @@ def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
     if plan.set_mask is not None and not op.args[plan.set_mask]:
-        parts += [op.args[0].type.dtype.cpp, "false"]
+        parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
 
 

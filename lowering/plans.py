@@ -21,10 +21,11 @@ class Plan:
 
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
-    they are objects; `elements` is the one that takes the tensor's dtype; `templates` those in
-    angle brackets; `set_mask` the operand behind `isSetMask`, which only the overloads with a mask
-    have. `text(printer, op, plan)`, filled in by `calls`, writes the call or, for a pure operation,
-    an expression with its precedence; `heads` caches the part up to the parenthesis.
+    they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
+    those in angle brackets; `set_mask` the operand behind `isSetMask`, `types` the operands whose
+    dtypes come before it. `text(printer, op, plan)`, filled in by `calls`, writes the call or, for
+    a pure operation, an expression with its precedence; `heads` caches the part up to the
+    parenthesis.
     """
 
     __slots__ = (
@@ -32,6 +33,7 @@ class Plan:
         "elements",
         "form",
         "heads",
+        "like",
         "name",
         "objects",
         "others",
@@ -41,6 +43,7 @@ class Plan:
         "spec",
         "templates",
         "text",
+        "types",
         "values",
     )
 
@@ -52,13 +55,15 @@ class Plan:
         self.rebinds = spec in REBINDS
         self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
         params = list(enumerate(form.params))
-        masked = any(p.name == "mask" for p in form.params)
         self.templates = [k for k, p in params if p.role == "template"]
-        self.set_mask = next((k for k, p in params if p.role == "set_mask" and masked), None)
+        self.set_mask = next((k for k, p in params if p.role == "set_mask"), None)
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]
         self.others = [k for k, p in shown if p.kind not in _OBJECTS | _CONSTANTS]
-        self.elements = next((k for k, p in shown if p.cpp == "{dtype}"), None)
+        self.elements = next((k for k, p in shown if p.cpp.startswith("{dtype")), None)
+        like = form.params[self.elements].cpp[len("{dtype") : -1] if self.elements else ""
+        self.like = int(like or 0)
+        self.types = spec.extra.get("types", (0,))
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

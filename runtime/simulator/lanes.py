@@ -7,7 +7,7 @@ all operands of a call can be indexed alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ class Layout:
             self.kind = "index"
         elif all(part.even() for part in lanes):
             self.kind = "even"
-        elif lanes[0].whole_blocks:
+        elif lanes[0].whole_blocks and len({part.size for part in lanes}) == 1:
             self.kind = "blocks"
         else:
             self.kind = "index"
@@ -134,23 +134,31 @@ class Layout:
             for byte in range(part.size):
                 memory.written[starts + byte] = 1
 
-    def shared(self, addresses: Sequence[int]) -> tuple[int, int] | None:
+    def shared(
+        self, addresses: Sequence[int], in_place: Callable[[int, int], bool]
+    ) -> tuple[int, int] | None:
         """A source that shares a part of what a repeat writes, and how many bytes.
 
-        Sharing all, element by element, is working in place. Operand 0 is the destination.
+        Sharing all, element by element, is working in place; `in_place(written, read)` says whether
+        elements of these sizes may. Operand 0 is the destination.
         """
         dst = self.lanes[0]
-        writes = dst.offsets + addresses[0]
-        repeats = np.arange(len(writes))[:, None] << 32
         for which, part in enumerate(self.lanes[1:], 1):
             address = addresses[which]
             if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
                 continue
-            reads = part.offsets + address
-            differ = (reads != writes).any(axis=1)
-            both = np.intersect1d((writes + repeats)[differ], (reads + repeats)[differ])
+            writes, reads = dst.offsets + addresses[0], part.offsets + address
+            if not in_place(dst.size, part.size):
+                differ = np.ones(len(writes), np.bool_)
+            elif dst.size == part.size:
+                differ = (reads != writes).any(axis=1)
+            else:
+                differ = reads[:, 0] != writes[:, 0]
+            both = np.intersect1d(
+                _bytes(writes, dst.size)[differ], _bytes(reads, part.size)[differ]
+            )
             if both.size:
-                return which, int(both.size) * dst.size
+                return which, int(both.size)
         return None
 
     def in_order(self, addresses: Sequence[int]) -> bool:
@@ -174,8 +182,16 @@ class Layout:
             if writer is None:
                 writer = np.full(dst.extent, dst.offsets.shape[0], np.int64)
                 writer[dst.offsets] = np.arange(dst.offsets.shape[0])[:, None]
+            if part.size != dst.size:
+                return True
             inside = (reads >= base) & (reads < stop)
             repeats = np.broadcast_to(np.arange(reads.shape[0])[:, None], reads.shape)
             if (writer[reads[inside] - base] < repeats[inside]).any():
                 return True
         return False
+
+
+def _bytes(starts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """The bytes of the elements at `starts`, each with its repeat (the row) in the upper half."""
+    repeats = np.arange(len(starts))[:, None, None] << 32
+    return (starts[:, :, None] + np.arange(size) + repeats).reshape(len(starts), -1)

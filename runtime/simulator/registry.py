@@ -99,25 +99,26 @@ def nothing(*values: Any) -> None:
     """The executor of an operation that has nothing to do."""
 
 
-def specialise(op: Op, tensors: int, make: Callable[[tuple[Any, ...]], Executor]) -> Executor:
-    """An executor made for the values of the operands after the first `tensors` ones.
+def specialise(op: Op, passed: int, make: Callable[[tuple[Any, ...]], Executor]) -> Executor:
+    """An executor made for the values of the arguments after the first `passed` ones.
 
-    `make` gets those operands and returns an executor of the tensors alone. Constants settle it
-    here; runtime values look it up at each call.
+    `make` gets those and returns an executor of the runtime operands among the first ones alone.
+    Constants settle it here; runtime values look it up at each call.
     """
-    if len(operands(op)) == tensors:
-        return make(op.args[tensors:])
+    leading = sum(isinstance(arg, Value) for arg in op.args[:passed])
+    if len(operands(op)) == leading:
+        return make(op.args[passed:])
     cache: dict[tuple[Any, ...], Executor] = {}
 
     def run(*values: Any) -> None:
-        key = values[tensors:]
+        key = values[leading:]
         inner = cache.get(key)
         if inner is None:
             if len(cache) >= MAX_CACHED:
                 cache.clear()
             rest = iter(key)
-            inner = cache[key] = make(tuple(fill(arg, rest) for arg in op.args[tensors:]))
-        inner(*values[:tensors])
+            inner = cache[key] = make(tuple(fill(arg, rest) for arg in op.args[passed:]))
+        inner(*values[:leading])
 
     return run
 

@@ -1,8 +1,9 @@
 """Executors of the vector families.
 
-A call is specialised twice: on its constants and runtime scalars (how many elements, which lanes,
+A call is specialised twice: on its constants and runtime numbers (how many elements, which lanes,
 which strides: a `Layout`), then on the addresses of its operands (the views to compute on). Both
-are cached, so that a call in a loop costs a look-up and the NumPy work.
+are cached, so that a call in a loop costs a look-up and the NumPy work. A number that is an operand
+(`adds`, `duplicate`) is not part of either: it lies in a cell that the work reads.
 
 The mask of a call is always its own: `is_set_mask=False`, which leaves an earlier mask in force on
 the device, has no effect here as long as no operation sets the mask by itself.
@@ -11,18 +12,21 @@ the device, has no effect here as long as no operation sets the mask by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import KernelError
+from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
-from ...tracer.ops.vec_binary import selected
-from ...tracer.trace import Op
+from ...tracer.ops._vector import Slots, selected, slots_of, widest
+from ...tracer.trace import Op, Value
 from .lanes import Lanes, Layout, dense_lanes
 from .memory import LocalView, Memory, local_fault, unwritten_fault
 from .registry import Executor, nothing, simulates, specialise
+from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
@@ -32,46 +36,87 @@ Work = Callable[[], object]
 
 
 @simulates(family="vec_binary")
-def _vec_binary(op: Op, core: Core) -> Executor:
-    return specialise(op, 3, lambda args: _specialised(op, core, _layout(op, args)))
+def _vector(op: Op, core: Core) -> Executor:
+    slots = slots_of(op.form)
+    cell = None if slots.scalar is None else _cell(op, slots)
+
+    def make(args: tuple[Any, ...]) -> Executor:
+        return _specialised(op, core, slots, _layout(op, slots, args), cell)
+
+    return specialise(op, slots.passed, make)
 
 
-def _specialised(op: Op, core: Core, layout: Layout | None) -> Executor:
+def _cell(op: Op, slots: Slots) -> npt.NDArray[Any]:
+    """Where the number of a call lies, in the dtype of the elements."""
+    assert slots.scalar is not None
+    dtype = op.args[slots.like].type.dtype
+    cell = np.zeros((), dtype.np)
+    value = op.args[slots.scalar]
+    if not isinstance(value, Value):
+        number = value.item() if isinstance(value, np.generic) else value
+        cell[()] = converter(None, dtype)(number)
+    return cell
+
+
+def _specialised(
+    op: Op, core: Core, slots: Slots, layout: Layout | None, cell: npt.NDArray[Any] | None
+) -> Executor:
     """The executor for one layout; None is a call that selects nothing."""
     if layout is None:
         return nothing
     memory = core.memory_of(op.args[0])
-    need, need0, need1 = (lanes.extent for lanes in layout.lanes)
-    known: dict[tuple[int, int, int], Work] = {}
-    ready: dict[tuple[int, int, int], Work] = core.per_block()
+    needs = [lanes.extent for lanes in layout.lanes]
+    known: dict[tuple[int, ...], Work] = {}
+    ready: dict[tuple[int, ...], Work] = core.per_block()
 
-    def run(dst: LocalView, src0: LocalView, src1: LocalView) -> None:
-        to, room, hold = dst
-        at0, room0, hold0 = src0
-        at1, room1, hold1 = src1
-        if (
-            room < need or room0 < need0 or room1 < need1
-            or not (hold[0] and hold0[0] and hold1[0])
-        ):  # fmt: skip
-            raise _fault(op, layout, (dst, src0, src1))
-        key = (to, at0, at1)
+    def run(*tensors: LocalView) -> None:
+        for tensor, need in zip(tensors, needs, strict=True):
+            if tensor[1] < need or not tensor[2][0]:
+                raise _fault(op, layout, tensors)
+        key = tuple([tensor[0] for tensor in tensors])
         work = ready.get(key)
         if work is None:
             work = known.get(key)
             if work is None:
-                if (to | at0 | at1) & 31:
-                    raise _fault(op, layout, (dst, src0, src1))
-                if shared := layout.shared(key):
-                    which, nbytes = shared
-                    raise rules.partial_overlap(
-                        op.spec, op.args[0], op.args[which], nbytes, op.site
-                    )
-                work = known[key] = _work(op, memory, layout, key)
-            _touch(op, memory, layout, key)
+                work = known[key] = _prepared(op, memory, slots, layout, tensors, cell)
+            _touch(op, memory, slots, layout, key)
             ready[key] = work
         work()
 
-    return run
+    return run if cell is None else _numbered(op, slots, cell, run)
+
+
+def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], run: Executor) -> Executor:
+    """The executor of a call that has a number behind its tensors."""
+    assert slots.scalar is not None
+    value = op.args[slots.scalar]
+    if not isinstance(value, Value):
+        return run
+    convert = converter(value.type, op.args[slots.like].type.dtype)
+
+    def run_with(*values: Any) -> None:
+        cell[()] = convert(values[-1])
+        run(*values[:-1])
+
+    return run_with
+
+
+def _prepared(
+    op: Op,
+    memory: Memory,
+    slots: Slots,
+    layout: Layout,
+    tensors: Sequence[LocalView],
+    cell: npt.NDArray[Any] | None,
+) -> Work:
+    """The work of a call at new addresses, after what can be wrong with them."""
+    key = tuple([tensor[0] for tensor in tensors])
+    if any(address & 31 for address in key):
+        raise _fault(op, layout, tensors)
+    if shared := layout.shared(key, partial(rules.in_place, op.spec)):
+        which, nbytes = shared
+        raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
+    return _work(op, memory, slots, layout, key, cell)
 
 
 def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
@@ -82,12 +127,12 @@ def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     raise AssertionError("the access is fine")
 
 
-def _touch(op: Op, memory: Memory, layout: Layout, addresses: Sequence[int]) -> None:
-    """Check that the sources were written; the destination is from now on.
+def _touch(op: Op, memory: Memory, slots: Slots, layout: Layout, addresses: Sequence[int]) -> None:
+    """Check that what is read was written; the destination is from now on.
 
     Once in a block is enough for each set of addresses: what is written stays so.
     """
-    for which in range(1, len(addresses)):
+    for which in slots.inputs:
         missing = layout.first_unwritten(which, memory, addresses[which])
         if missing is not None:
             raise unwritten_fault(op, which, missing, addresses[which])
@@ -97,87 +142,106 @@ def _touch(op: Op, memory: Memory, layout: Layout, addresses: Sequence[int]) -> 
 # -- what is selected -----------------------------------------------------------------------------
 
 
-def _layout(op: Op, args: tuple[Any, ...]) -> Layout | None:
-    """The lanes of all operands for known scalar arguments, or None when nothing is selected."""
-    size: int = op.args[0].type.dtype.sizeof()
-    return _LAYOUTS[op.form.name](op, args, size)
+def _dtypes(op: Op, slots: Slots) -> list[DataType]:
+    return [tensor.type.dtype for tensor in op.args[: slots.tensors]]
 
 
-def _by_count(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    count = args[0]
+def _layout(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    """The lanes of all operands for known numbers, or None when nothing is selected.
+
+    `args` are the arguments from `slots.passed` on.
+    """
+    return _LAYOUTS[slots.kind](op, slots, (*op.args[: slots.passed], *args))
+
+
+def _by_count(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    count = args[slots.amount]
     if fault := rules.bad_count(op.spec, count, op.site):
         raise fault
-    return Layout([dense_lanes(count, size)] * 3) if count else None
+    if not count:
+        return None
+    return Layout([dense_lanes(count, dtype.sizeof()) for dtype in _dtypes(op, slots)])
 
 
-def _by_mask(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    mask, repeat, strides, _ = args
-    if fault := rules.bad_mask(op.spec, mask, op.args[0].type.dtype, op.site):
+def _by_mask(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    mask, dtype = args[slots.amount], widest(_dtypes(op, slots))
+    if fault := rules.bad_mask(op.spec, mask, dtype, op.site):
         raise fault
-    return _repeated(op, np.arange(mask), repeat, strides, size)
+    return _repeated(op, slots, np.arange(mask), args)
 
 
-def _by_bits(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    mask, repeat, strides, _ = args
-    lanes = selected(mask, op.args[0].type.dtype)
-    return _repeated(op, np.array(lanes, np.int64), repeat, strides, size)
+def _by_bits(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    lanes = selected(args[slots.amount], widest(_dtypes(op, slots)))
+    return _repeated(op, slots, np.array(lanes, np.int64), args)
 
 
 _LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits}
 
 
 def _repeated(
-    op: Op, lanes: npt.NDArray[Any], repeat: int, strides: Any, size: int
+    op: Op, slots: Slots, lanes: npt.NDArray[Any], args: tuple[Any, ...]
 ) -> Layout | None:
-    strides = _values(strides)
+    repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
-    fault = fault or rules.bad_strides(op.spec, strides, op.site)
+    fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
     if fault:
         raise fault
     if not repeat or not lanes.size:
         return None
-    block, rep = strides[:3], strides[3:]
-    return Layout([Lanes(lanes, repeat, block[k], rep[k], size) for k in range(3)])
-
-
-def _values(strides: Any) -> tuple[int, ...]:
-    """The fields of the repeat parameters (a struct of constants, or a tuple once filled)."""
-    return tuple(getattr(strides, "values", strides))
+    n = slots.tensors
+    return Layout(
+        [
+            Lanes(lanes, repeat, block, rep, dtype.sizeof())
+            for dtype, block, rep in zip(_dtypes(op, slots), strides[:n], strides[n:], strict=True)
+        ]
+    )
 
 
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _work(op: Op, memory: Memory, layout: Layout, addresses: Sequence[int]) -> Work:
+def _work(
+    op: Op,
+    memory: Memory,
+    slots: Slots,
+    layout: Layout,
+    addresses: Sequence[int],
+    cell: npt.NDArray[Any] | None,
+) -> Work:
     """What computes the call at these addresses."""
-    dtype = op.args[0].type.dtype.np
+    dtypes = [dtype.np for dtype in _dtypes(op, slots)]
     semantics = op.spec.semantics
     assert semantics is not None
+    if op.spec.signatures:
+        semantics = semantics(op.form, op.args)
     ordered = layout.in_order(addresses)
+    numbers = () if cell is None else (cell,)
     if layout.kind == "index":
-        return _indexed(semantics, memory, layout, addresses, dtype, ordered)
-    views = [layout.view(k, memory, addresses[k], dtype) for k in range(len(addresses))]
+        views = [
+            np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
+            for lanes, address, dtype in zip(layout.lanes, addresses, dtypes, strict=True)
+        ]
+        return _indexed(semantics, layout, slots, views, numbers, ordered)
+    views = [layout.view(k, memory, addresses[k], dtype) for k, dtype in enumerate(dtypes)]
     if ordered:
-        rows = [tuple(view[r] for view in views) for r in range(len(views[0]))]
+        rows = [[view[r] for view in views] for r in range(len(views[0]))]
     elif layout.kind == "dense":
-        rows = [tuple(view.reshape(-1) for view in views)]
+        rows = [[view.reshape(-1) for view in views]]
     else:
-        rows = [tuple(views)]
-    steps = [_step(semantics, *row) for row in rows]
+        rows = [views]
+    steps = [_step(semantics, row[0], [row[k] for k in slots.inputs], numbers) for row in rows]
     return steps[0] if len(steps) == 1 else _sequence(steps)
 
 
-def _step(semantics: Callable[..., Any], dst: Any, src0: Any, src1: Any) -> Work:
+def _step(
+    semantics: Callable[..., Any], dst: Any, inputs: Sequence[Any], numbers: tuple[Any, ...]
+) -> Work:
     if isinstance(semantics, np.ufunc):
+        return partial(semantics, *inputs, *numbers, out=dst)
 
-        def work() -> object:
-            return semantics(src0, src1, out=dst)
-
-    else:
-
-        def work() -> object:
-            dst[...] = semantics(src0, src1)
-            return None
+    def work() -> object:
+        dst[...] = semantics(*inputs, *numbers)
+        return None
 
     return work
 
@@ -192,22 +256,20 @@ def _sequence(steps: Sequence[Work]) -> Work:
 
 def _indexed(
     semantics: Callable[..., Any],
-    memory: Memory,
     layout: Layout,
-    addresses: Sequence[int],
-    dtype: Any,
+    slots: Slots,
+    views: Sequence[Any],
+    numbers: tuple[Any, ...],
     ordered: bool,
 ) -> Work:
     """Gather, compute, scatter; an element that is written twice keeps the last value."""
-    dst, src0, src1 = (
-        np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
-        for lanes, address in zip(layout.lanes, addresses, strict=True)
-    )
-    to, at0, at1 = (layout.index(k) for k in range(3))
-    repeats = [slice(r, r + 1) for r in range(len(to))] if ordered else [slice(None)]
+    index = [layout.index(k) for k in range(slots.tensors)]
+    repeats = [slice(r, r + 1) for r in range(len(index[0]))] if ordered else [slice(None)]
+    dst, to = views[0], index[0]
 
     def work() -> None:
         for part in repeats:
-            dst[to[part]] = semantics(src0[at0[part]], src1[at1[part]])
+            inputs = [views[k][index[k][part]] for k in slots.inputs]
+            dst[to[part]] = semantics(*inputs, *numbers)
 
     return work

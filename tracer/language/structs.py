@@ -47,3 +47,19 @@ class BinaryRepeatParams(ParamStruct):
 
     cpp: ClassVar[str] = "AscendC::BinaryRepeatParams"
     ctypes: ClassVar[tuple[str, ...]] = ("uint8_t",) * 6
+
+
+@dataclass(slots=True)
+class UnaryRepeatParams(ParamStruct):
+    """Strides of a one-operand vector call, in 32-byte blocks (`AscendC::UnaryRepeatParams`).
+
+    `*_blk_stride` lies between the blocks of one repeat, `*_rep_stride` between repeats.
+    """
+
+    dst_blk_stride: Any = 1
+    src_blk_stride: Any = 1
+    dst_rep_stride: Any = 8
+    src_rep_stride: Any = 8
+
+    cpp: ClassVar[str] = "AscendC::UnaryRepeatParams"
+    ctypes: ClassVar[tuple[str, ...]] = ("uint16_t", "uint16_t", "uint8_t", "uint8_t")

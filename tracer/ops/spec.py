@@ -17,7 +17,7 @@ import numpy as np
 from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import HardEvent, PipeID, TPosition
-from ..language.structs import BinaryRepeatParams, ParamStruct
+from ..language.structs import BinaryRepeatParams, ParamStruct, UnaryRepeatParams
 from ..language.types import (
     GlobalPointerType,
     GlobalTensorType,
@@ -43,7 +43,8 @@ class Param(NamedTuple):
     """A parameter of one form.
 
     `kind` names what it accepts (a row of `KINDS`), `role` (one of `ROLES`) what it is to the call,
-    `cpp` the C++ type of a scalar operand, '{dtype}' for the element type of the first operand.
+    `cpp` the C++ type of a scalar operand, '{dtype}' for the element type of the first operand,
+    '{dtype1}' for that of the operand at position 1.
     """
 
     name: str
@@ -83,6 +84,9 @@ class OpSpec:
     on, for rows that compute on tensors.
     checks: called with (spec, form, args, recorder) before recording; they raise `KernelError`.
     semantics: NumPy meaning of the element-wise core, for families that share an executor.
+    signatures: architecture -> dtypes of the tensors in order, for rows whose tensors differ in
+    dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
+    have, by name; `types` are the operands whose dtypes are the leading template arguments.
     """
 
     name: str
@@ -97,6 +101,9 @@ class OpSpec:
     dtypes: MappingProxyType[str, tuple[DataType, ...]] = field(default_factory=_empty)
     checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
     semantics: Callable[..., Any] | None = None
+    signatures: MappingProxyType[str, tuple[tuple[DataType, ...], ...]] = field(
+        default_factory=_empty
+    )
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
 
 
@@ -138,6 +145,12 @@ def _is_a(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, cls)
 
 
+#: Kinds that are a parameter struct.
+STRUCTS: dict[str, type[ParamStruct]] = {
+    "binary_repeat": BinaryRepeatParams,
+    "unary_repeat": UnaryRepeatParams,
+}
+
 #: What a parameter accepts: the words for messages and the test.
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("an integer", _is_int),
@@ -156,7 +169,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "position": ("an asc.TPosition", _is_a(TPosition)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
-    "binary_repeat": ("an asc.BinaryRepeatParams", _is_a(BinaryRepeatParams)),
+    **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }
 
 
