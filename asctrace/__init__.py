@@ -29,7 +29,7 @@ from .tracer.language.dtypes import (
     uint32,
     uint64,
 )
-from .tracer.language.enums import HardEvent, PipeID, TPosition
+from .tracer.language.enums import HardEvent, PipeID, RoundMode, TPosition
 from .tracer.language.functions import ceildiv
 from .tracer.language.pipe import TPipe, TQue
 from .tracer.language.ranges import range, static_range
@@ -55,6 +55,7 @@ __all__ = [
     "LocalTensor",
     "Lowered",
     "PipeID",
+    "RoundMode",
     "SimParams",
     "Span",
     "TPipe",

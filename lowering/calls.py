@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..tracer.language.dtypes import DataType
-from ..tracer.language.enums import HardEvent, PipeID, TPosition
+from ..tracer.language.enums import HardEvent, PipeID, RoundMode, TPosition
 from ..tracer.language.structs import StructArg
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
@@ -101,6 +101,7 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
+    RoundMode: lambda p, v: f"AscendC::RoundMode::{v.name}",
     StructArg: _struct,
     tuple: _mask,
 }

@@ -13,7 +13,9 @@ from ..tracer.trace import Op
 REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
 _OBJECTS = frozenset({"address", "global", "local", "queue", "tpipe"})
-_CONSTANTS = frozenset({"dtype", "position", "event", "pipe_id", "const_int", "const_bool"})
+_CONSTANTS = frozenset(
+    {"dtype", "position", "event", "pipe_id", "const_int", "const_bool", "round_mode"}
+)
 
 
 class Plan:

@@ -68,13 +68,16 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "position": lambda k: asc.TPosition.VECIN,
     "event": lambda k: asc.HardEvent.MTE2_V,
     "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "round_mode": lambda k: asc.RoundMode.CAST_NONE,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
 }
 
 
 #: The same for names whose range is narrower.
-BY_NAME: dict[str, Any] = {"event_id": 3, "repeat_times": 2}
+BY_NAME: dict[str, Any] = {
+    "event_id": 3, "repeat_times": 2, "dst_block_stride": 1, "dst_repeat_stride": 8,
+}  # fmt: skip
 
 
 def example(k: Kernel, spec: OpSpec, param: Param) -> Any:

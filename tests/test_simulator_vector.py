@@ -13,7 +13,7 @@ from asctrace.tracer.language.dtypes import DataType, float32, int32
 from asctrace.tracer.language.enums import TPosition
 from asctrace.tracer.language.structs import BinaryRepeatParams
 from asctrace.tracer.language.tensor import LocalTensor
-from asctrace.tracer.ops import vec_binary
+from asctrace.tracer.ops import vec_binary, vec_binary_scalar
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.spec import OpFunction
 from tests.simulator_kit import Kernel
@@ -21,6 +21,8 @@ from tests.simulator_kit import Kernel
 REGION = 8192  # bytes of UB that a test can touch
 data_copy = OpFunction(DATA_COPY)
 add = OpFunction(vec_binary.ADD)
+adds = OpFunction(vec_binary_scalar.ADDS)
+shift = OpFunction(vec_binary_scalar.SHIFT_LEFT)
 
 
 def run(spec: Any, dtype: DataType, data: Any, starts: list[int], *amount: Any) -> Any:
@@ -140,3 +142,24 @@ def test_masked_lanes_need_not_be_written() -> None:
     data = np.arange(8, dtype=np.float32)
     kernel.run(data)
     assert data[0] == 28
+
+
+def test_runtime_shift_out_of_range() -> None:
+    def call(kernel: Kernel, region: Any) -> None:
+        shift(region, region, kernel.scalar("bits", int32), 64)
+
+    assert "AT0108: shift_left of int32 and the number 33" in vector_error(int32, call, 33)
+
+
+def test_numbers_change_from_call_to_call() -> None:
+    kernel = Kernel()
+    with kernel:
+        source = kernel.tensor(kernel.address("source", float32))
+        region = LocalTensor(float32, TPosition.VECIN, 0, 64)
+        data_copy(region, source, 64)
+        with kernel.loop(4) as i:
+            adds(region, region, i, 64)
+        data_copy(source, region, 64)
+    data = np.zeros(64, np.float32)
+    kernel.run(data)
+    assert (data == 6).all()

@@ -10,20 +10,22 @@ from hypothesis import strategies as st
 
 from asctrace.lowering.text import emit
 from asctrace.tracer.diagnostics import KernelError
-from asctrace.tracer.language.dtypes import ALL, DataType
-from asctrace.tracer.ops._vector import slots_of, takes
+from asctrace.tracer.language.dtypes import ALL
+from asctrace.tracer.ops._vector import Signature, slots_of, takes
 from asctrace.tracer.ops.spec import STRUCTS, Form, OpFunction, OpSpec
 from tests import lowering_kit
 from tests.lowering_kit import body, local
 from tests.vector_kit import (
     CHIPS,
     FAMILIES,
+    OPTIONS,
     ROWS,
     Drawn,
     arch_name,
     assert_same,
     calls,
     cases,
+    choices,
     expected,
     memory_of,
     name_of,
@@ -83,9 +85,9 @@ def boundary(spec: OpSpec, form: Form, repeats: int, lanes: int) -> Drawn:
     drawn.strides = (1,) * len(dtypes) + tuple(8 * d.sizeof() // widest for d in dtypes)
     drawn.scalar = None if slots.scalar is None else 3
     drawn.options = {
-        k: spec.extra["choices"][p.kind](dtypes)[0]
+        k: choices("2201", p.kind, dtypes)[0]
         for k, p in enumerate(form.params)
-        if p.kind in spec.extra.get("choices", {})
+        if p.kind in OPTIONS
     }
     starts = [0]
     for k in range(len(dtypes) - 1):
@@ -140,19 +142,15 @@ def test_other_dtypes_are_refused(spec: OpSpec, form: Form, arch: str) -> None:
         with lowering_kit.Kernel(soc=CHIPS[arch]):
             operands = [local(f"t{k}", 4096 * k, 512, dtype) for k in range(tensors)]
             with pytest.raises(KernelError) as caught:
-                OpFunction(spec)(*operands, *_options(spec, form), *_arguments(form))
+                OpFunction(spec)(*operands, *_options(arch, form), *_arguments(form))
         known = arch in spec.dtypes
         assert f"error {'AT0102' if known else 'AT0304'}: " in str(caught.value)
         assert spec.name in str(caught.value)
 
 
-def _options(spec: OpSpec, form: Form) -> list[Any]:
-    """The constant options of a call, any of them."""
-    return [
-        spec.extra["choices"][p.kind](())[0]
-        for p in form.params
-        if p.kind in spec.extra.get("choices", {})
-    ]
+def _options(arch: str, form: Form, dtypes: Signature = ()) -> list[Any]:
+    """The constant options of a call, the first there are."""
+    return [choices(arch, p.kind, dtypes)[0] for p in form.params if p.kind in OPTIONS]
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -168,7 +166,7 @@ TWO = {
 }
 
 
-def written(spec: OpSpec, form: Form, dtypes: tuple[DataType, ...], mask: bool) -> str:
+def written(arch: str, spec: OpSpec, form: Form, dtypes: Signature, mask: bool) -> str:
     """The line that a call with `_arguments` becomes; `mask` says whether it sets the mask."""
     slots = slots_of(form)
     template = ""
@@ -183,6 +181,9 @@ def written(spec: OpSpec, form: Form, dtypes: tuple[DataType, ...], mask: bool) 
             parts.append(TWO.get(dtypes[slots.like].name, "2"))
         elif param.kind in STRUCTS:
             parts.append(STRIDES[param.kind])
+        elif param.kind in OPTIONS:
+            option = choices(arch, param.kind, dtypes)[0]
+            parts.append(f"AscendC::{type(option).__name__}::{option.name}")
         elif param.kind == "mask":
             parts.append("mask")
         elif param.name in ("count", "mask"):
@@ -207,10 +208,14 @@ def test_text(case: Any) -> None:
             if switch and "is_set_mask" not in names:
                 continue
             given = dict(
-                zip(names, [*tensors, *_options(spec, form), *_arguments(form)], strict=False)
+                zip(
+                    names,
+                    [*tensors, *_options(arch, form, dtypes), *_arguments(form)],
+                    strict=False,
+                )
             )
             OpFunction(spec)(**given, **switch)
-        assert body(emit(k.trace)).splitlines()[-1] == written(spec, form, dtypes, mask)
+        assert body(emit(k.trace)).splitlines()[-1] == written(arch, spec, form, dtypes, mask)
 
 
 def test_the_chips_of_the_table_are_known() -> None:

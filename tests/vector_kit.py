@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from asctrace.tracer.chip import chip
 from asctrace.tracer.language.dtypes import DataType, uint8, uint64
 from asctrace.tracer.language.enums import TPosition
 from asctrace.tracer.language.tensor import LocalTensor
+from asctrace.tracer.ops import vec_vconv
 from asctrace.tracer.ops._vector import Signature, slots_of, takes
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.functions import load_all
@@ -23,7 +24,10 @@ from tests.vector_reference import REFERENCE, Call, number, stored
 
 load_all()
 #: Families whose rows map lanes to lanes.
-FAMILIES = ("vec_binary",)
+FAMILIES = (
+    "vec_binary", "vec_binary_scalar", "vec_unary", "vec_ternary_scalar", "vec_duplicate",
+    "vec_vconv",
+)  # fmt: skip
 ROWS = [spec for spec in TABLE.values() if spec.family in FAMILIES]
 CHIPS = {"2201": "Ascend910B1", "3510": "Ascend950PR_958b"}
 REGION = 8192  # bytes of UB that a random call can touch
@@ -115,6 +119,15 @@ class Drawn:
         return False
 
 
+#: Kinds of constant options of a call -> what they may be for these dtypes on a chip.
+OPTIONS: dict[str, Any] = {"round_mode": lambda arch, dtypes: vec_vconv.MODES[arch].get(dtypes)}
+
+
+def choices(arch: str, kind: str, dtypes: Signature) -> Sequence[Any]:
+    """What an option may be; any will do where the dtypes are refused."""
+    return OPTIONS[kind](arch, dtypes) or vec_vconv.NONE
+
+
 # -- drawing --------------------------------------------------------------------------------------
 
 
@@ -145,9 +158,9 @@ def calls(draw: Any, case: tuple[str, OpSpec, Form, Signature]) -> Drawn:
     per_repeat = 256 // max(dtype.sizeof() for dtype in dtypes)
     drawn = Drawn(spec, form, dtypes, None, scalar=draw(scalars(spec, form, dtypes)))
     drawn.options = {
-        k: draw(st.sampled_from(spec.extra["choices"][p.kind](dtypes)))
+        k: draw(st.sampled_from(choices(case[0], p.kind, dtypes)))
         for k, p in enumerate(form.params)
-        if p.kind in spec.extra.get("choices", {})
+        if p.kind in OPTIONS
     }
     if slots.kind == "count":
         drawn.amount = draw(st.integers(0, 3 * per_repeat + 40))
@@ -177,8 +190,8 @@ def scalars(spec: OpSpec, form: Form, dtypes: Signature) -> st.SearchStrategy[An
     if slots.scalar is None:
         return st.none()
     dtype = dtypes[slots.like]
-    if "shift_limit" in spec.extra:
-        return st.integers(0, dtype.bits)
+    if "number_range" in spec.extra:
+        return st.integers(*spec.extra["number_range"](dtype))
     if dtype.kind == "f":
         return st.one_of(
             st.floats(-100, 100), st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan])
@@ -191,7 +204,23 @@ def values(rng: np.random.Generator, count: int, dtype: DataType) -> Any:
     if dtype.kind != "f":
         return np.frombuffer(rng.bytes(count * dtype.sizeof()), dtype.np).copy()
     found = rng.normal(0, 100, count).astype(dtype.np)
-    special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, math.inf, -math.inf, math.nan, 65504.0]
+    special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        2.5,
+        -3.5,
+        2049.0,
+        -2051.0,
+        1e-7,
+        1e6,
+        -1e6,
+        3e38,
+        65504.0,
+    ]
+    special += [math.inf, -math.inf, math.nan, 0.49999997, -127.5, 128.0]
     where = rng.integers(0, count, count // 8)
     with np.errstate(all="ignore"):
         found[where] = np.array(rng.choice(special, where.size)).astype(dtype.np)

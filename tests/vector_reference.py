@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,73 @@ def _fused_relu(dst: Any, src0: Any, src1: Any, call: Call) -> Any:
     return _largest(then(_fused(dst, src0, src1, call), call.dst), 0)
 
 
+def _exp(a: float) -> float:
+    return math.inf if 710 < a < math.inf else math.exp(a)
+
+
+def _ln(a: float) -> float:
+    return math.log(a) if a > 0 else -math.inf if a == 0 else math.nan
+
+
+def _sqrt(a: float) -> float:
+    return math.sqrt(a) if a >= 0 else math.nan
+
+
+def _rsqrt(a: float) -> float:
+    return _divide(1.0, _sqrt(a))
+
+
+#: Significant bits, smallest exponent of a unit in the last place, largest number.
+_FORMAT = {
+    "float16": (11, -24, 65504),
+    "bfloat16": (8, -133, 2**128 - 2**120),
+    "float32": (24, -149, 2**128 - 2**104),
+}
+
+
+def _rounded(value: Fraction, mode: str) -> int:
+    """A fraction as a whole number."""
+    down = math.floor(value)
+    if value == down:
+        return down
+    ties = {"CAST_ROUND": down + (value > 0), "CAST_ODD": down}.get(mode, down + down % 2)
+    half = value - down - Fraction(1, 2)
+    return {
+        "CAST_FLOOR": down,
+        "CAST_CEIL": down + 1,
+        "CAST_TRUNC": down + (value < 0),
+        "CAST_ODD": down + 1 - down % 2,
+    }.get(mode, ties if half == 0 else down + (half > 0))
+
+
+def _cast(value: Any, call: Call) -> Any:
+    """By fractions: a whole number of units in the last place of the result."""
+    dst, src = call.dtypes
+    mode = call.options[0].name
+    if isinstance(value, float) and not math.isfinite(value):
+        if dst.kind == "f" or math.isnan(value):
+            return value if dst.kind == "f" else 0
+        return dst.hi if value > 0 else dst.lo
+    exact = Fraction(value)
+    if dst.kind != "f":
+        return max(dst.lo, min(dst.hi, _rounded(exact, mode)))
+    if dst is src:
+        return float(_rounded(exact, mode))
+    bits, least, largest = _FORMAT[dst.name]
+    exponent = max(_exponent(exact) - bits + 1, least)
+    whole = _rounded(exact / Fraction(2) ** exponent, mode) * Fraction(2) ** exponent
+    return float(max(-largest, min(largest, whole)))
+
+
+def _exponent(value: Fraction) -> int:
+    """The power of two below the absolute value."""
+    value = abs(value)
+    if not value:
+        return -1000
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= value else guess - 1
+
+
 REFERENCE: dict[str, Callable[..., Any]] = {
     # vec_binary
     "Add": plain(operator.add),
@@ -113,4 +181,26 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "FusedMulAddRelu": _fused_relu,
     "MulAddDst": lambda dst, a, b, call: then(_times(a, b), call.dst) + dst,
     "MulCast": lambda a, b, call: _to_integer(then(_times(a, b), call.dtypes[1]), call.dst),
+    # vec_binary_scalar and vec_ternary_scalar
+    "Adds": plain(operator.add),
+    "Muls": plain(_times),
+    "Maxs": plain(_largest),
+    "Mins": plain(_smallest),
+    "LeakyRelu": lambda a, s, call: a * s if a < 0 else a,
+    "ShiftLeft": plain(operator.lshift),
+    "ShiftRight": plain(operator.rshift),
+    "Axpy": lambda dst, a, s, call: then(_times(a, s), call.dst) + dst,
+    # vec_unary
+    "Abs": plain(abs),
+    "Exp": plain(_exp),
+    "Ln": plain(_ln),
+    "Relu": lambda a, call: _largest(a, 0),
+    "Reciprocal": lambda a, call: _divide(1.0, a),
+    "Rsqrt": plain(_rsqrt),
+    "Sqrt": plain(_sqrt),
+    "Not": plain(operator.invert),
+    # vec_duplicate
+    "Duplicate": lambda s, call: s,
+    # vec_vconv
+    "Cast": _cast,
 }

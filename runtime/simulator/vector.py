@@ -36,6 +36,11 @@ Work = Callable[[], object]
 
 
 @simulates(family="vec_binary")
+@simulates(family="vec_binary_scalar")
+@simulates(family="vec_unary")
+@simulates(family="vec_ternary_scalar")
+@simulates(family="vec_duplicate")
+@simulates(family="vec_vconv")
 def _vector(op: Op, core: Core) -> Executor:
     slots = slots_of(op.form)
     cell = None if slots.scalar is None else _cell(op, slots)
@@ -92,10 +97,14 @@ def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], run: Executor) -> Ex
     value = op.args[slots.scalar]
     if not isinstance(value, Value):
         return run
-    convert = converter(value.type, op.args[slots.like].type.dtype)
+    dtype = op.args[slots.like].type.dtype
+    convert = converter(value.type, dtype)
+    ranged = "number_range" in op.spec.extra
 
     def run_with(*values: Any) -> None:
         cell[()] = convert(values[-1])
+        if ranged and (fault := rules.bad_number(op.spec, cell.item(), dtype, op.site)):
+            raise fault
         run(*values[:-1])
 
     return run_with

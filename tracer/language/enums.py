@@ -79,6 +79,22 @@ class PipeID(IntEnum):
     PIPE_FIX = 10
 
 
+class RoundMode(IntEnum):
+    """How a conversion rounds (`RoundMode`).
+
+    To nearest with ties to even (`CAST_RINT`) or away from zero (`CAST_ROUND`), down, up, towards
+    zero, to odd; `CAST_NONE` where nothing is lost.
+    """
+
+    CAST_NONE = 0
+    CAST_RINT = 1
+    CAST_FLOOR = 2
+    CAST_CEIL = 3
+    CAST_ROUND = 4
+    CAST_TRUNC = 5
+    CAST_ODD = 6
+
+
 #: Physical memory behind each position, and the memories a vector kernel reaches.
 MEMORY: dict[TPosition, str] = {
     TPosition.GM: "GM",

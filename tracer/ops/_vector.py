@@ -101,7 +101,7 @@ class Slots:
     @property
     def passed(self) -> int:
         """How many parameters come before those that say how much."""
-        return self.tensors + (self.scalar is not None)
+        return self.amount
 
     def strides_of(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """All strides of a call: those between blocks, then those between repeats."""
@@ -256,7 +256,11 @@ def check_scalar(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
     slots = slots_of(form)
     value = args[slots.scalar] if slots.scalar is not None else None
     dtype = args[slots.like].type.dtype
-    if value is None or isinstance(value, Value) or dtype.is_float():
+    if value is None or isinstance(value, Value):
+        return
+    if fault := rules.bad_number(spec, value, dtype, recorder.site()):
+        raise fault
+    if dtype.is_float():
         return
     number = value.item() if isinstance(value, np.generic) else value
     if number != number or number in (float("inf"), -float("inf")) or int(number) != number:

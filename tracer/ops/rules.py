@@ -87,6 +87,22 @@ def bad_strides(spec: OpSpec, strides: Iterable[tuple[int, int]], site: Site) ->
     )
 
 
+def bad_number(spec: OpSpec, number: Any, dtype: DataType, site: Site) -> KernelError | None:
+    """A number that is an operand is in the range that the row names, if any."""
+    limits = spec.extra.get("number_range")
+    if limits is None:
+        return None
+    low, high = limits(dtype)
+    if low <= number <= high:
+        return None
+    return error(
+        "AT0108",
+        f"{spec.name} of {dtype} and the number {number}",
+        site,
+        hint=f"for {dtype} it is {low} to {high}",
+    )
+
+
 # -- operands -------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..diagnostics import error
 from ..language.dtypes import DataType
-from ..language.enums import HardEvent, PipeID, TPosition
+from ..language.enums import HardEvent, PipeID, RoundMode, TPosition
 from ..language.structs import BinaryRepeatParams, ParamStruct, UnaryRepeatParams
 from ..language.types import (
     GlobalPointerType,
@@ -169,6 +169,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "position": ("an asc.TPosition", _is_a(TPosition)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
+    "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
     **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }
 
