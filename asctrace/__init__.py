@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from .runtime.jit import Kernel, jit
 from .runtime.platform import set_platform
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
+from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
+from .tracer.language.array import Array, array
+from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
     DataType,
@@ -29,46 +32,92 @@ from .tracer.language.dtypes import (
     uint32,
     uint64,
 )
-from .tracer.language.enums import HardEvent, PipeID, RoundMode, TPosition
-from .tracer.language.functions import ceildiv
-from .tracer.language.pipe import TPipe, TQue
+from .tracer.language.enums import (
+    CacheMode,
+    CacheRwMode,
+    DataFormat,
+    HardEvent,
+    Hardware,
+    PipeID,
+    RoundMode,
+    TPosition,
+)
+from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
+from .tracer.language.properties import (
+    DEFAULT_C0_SIZE,
+    ONE_BLK_SIZE,
+    TOTAL_L0C_SIZE,
+    TOTAL_L1_SIZE,
+    Property,
+    property,
+)
 from .tracer.language.ranges import range, static_range
-from .tracer.language.structs import BinaryRepeatParams, UnaryRepeatParams
+from .tracer.language.struct import ArrayField, Field, Struct, StructField
+from .tracer.language.structs import (
+    BinaryRepeatParams,
+    MrgSortSrcList,
+    ShapeInfo,
+    UnaryRepeatParams,
+)
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DEFAULT_C0_SIZE",
+    "ONE_BLK_SIZE",
+    "TOTAL_L0C_SIZE",
+    "TOTAL_L1_SIZE",
+    "Array",
+    "ArrayField",
     "BinaryRepeatParams",
+    "CacheMode",
+    "CacheRwMode",
     "Compiled",
     "ConstExpr",
+    "DataFormat",
     "DataType",
+    "Field",
     "Finding",
     "GlobalAddress",
     "GlobalTensor",
     "HardEvent",
+    "Hardware",
     "Kernel",
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
+    "MrgSortSrcList",
     "PipeID",
+    "Property",
     "RoundMode",
+    "ShapeInfo",
     "SimParams",
     "Span",
+    "Struct",
+    "StructField",
+    "TBuf",
+    "TBufHandle",
+    "TBufPool",
     "TPipe",
     "TPosition",
     "TQue",
+    "TQueBind",
     "Traced",
     "UnaryRepeatParams",
+    "array",
     "bfloat16",
     "bool_",
     "ceildiv",
     "float16",
     "float32",
     "float_",
+    "get_tpipe_ptr",
     "half",
     "int8",
     "int16",
@@ -76,8 +125,10 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "property",
     "range",
     "set_platform",
+    "static_assert",
     "static_range",
     "uint8",
     "uint16",

@@ -75,7 +75,10 @@ def main() -> None:
     parser.add_argument("--only", metavar="ROW", choices=[b.key for b in BUDGETS], nargs="+")
     options = parser.parse_args()
     os.environ.setdefault("ASCTRACE_BACKEND", "sim")
-    print(f"CPython {python_version()}; medians; a stored figure is from another machine")
+    print(
+        f"CPython {python_version()}; medians of CPU time, of wall time for imports; "
+        "a stored figure is from another machine"
+    )
     chosen = [b for b in BUDGETS if not options.only or b.key in options.only]
     python = options.reference_python
     live = reference.figures(python, [b.key for b in chosen]) if python else {}

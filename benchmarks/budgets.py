@@ -76,6 +76,16 @@ BUDGETS = (
         floor=numpy_floor.vadd,
     ),
     Budget(
+        key="vadd_races",
+        what="the same, with the search for races",
+        measure=simulate.vadd_races,
+        budget=60e-3,
+        aim=6e-3,
+        reference=290e-3,
+        tool=TRITON,
+        floor=numpy_floor.vadd,
+    ),
+    Budget(
         key="softmax",
         what="simulate softmax, 1024 x 1024 float32",
         measure=simulate.softmax,

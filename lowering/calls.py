@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..tracer.language.dtypes import DataType
-from ..tracer.language.enums import HardEvent, PipeID, RoundMode, TPosition
+from ..tracer.language.enums import (
+    CacheMode,
+    CacheRwMode,
+    DataFormat,
+    HardEvent,
+    Hardware,
+    PipeID,
+    RoundMode,
+    TPosition,
+)
 from ..tracer.language.structs import StructArg
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
@@ -59,9 +68,9 @@ def _small(p: Writer, value: int) -> str:
 def _struct(p: Writer, value: StructArg) -> str:
     """A parameter struct; its fields do not narrow by themselves."""
     parts = []
-    for part, cpp in zip(value.values, value.cls.ctypes, strict=True):
+    for part, cpp in zip(value.values, value.cls.ctypes, strict=False):
         text = spell(p, part)
-        if isinstance(part, Value) and part.type.cpp != cpp:
+        if cpp and isinstance(part, Value) and part.type.cpp != cpp:
             text = f"static_cast<{cpp}>({text})"
         parts.append(text)
     return f"{value.cls.cpp}({', '.join(parts)})"
@@ -86,6 +95,10 @@ def _mask(p: Writer, value: tuple[Any, ...]) -> str:
     return name
 
 
+def _enum(p: Writer, value: Any) -> str:
+    return f"AscendC::{type(value).__name__}::{value.name}"
+
+
 _UINT64 = DataType("uint64", "uint64_t", "u", 64)
 
 #: How constants are spelled, by class.
@@ -101,7 +114,7 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
-    RoundMode: lambda p, v: f"AscendC::RoundMode::{v.name}",
+    **dict.fromkeys((CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
     StructArg: _struct,
     tuple: _mask,
 }

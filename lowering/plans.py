@@ -12,9 +12,14 @@ from ..tracer.trace import Op
 #: Operations that make their first operand name something else.
 REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
-_OBJECTS = frozenset({"address", "global", "local", "queue", "tpipe"})
+#: Kinds of operands that are objects, never None; and of those that are constants.
+_OBJECTS = frozenset(
+    {"address", "allocator", "buf", "data", "global", "handle", "local", "pool", "queue"}
+    | {"shape_value", "tpipe"}
+)
 _CONSTANTS = frozenset(
-    {"dtype", "position", "event", "pipe_id", "const_int", "const_bool", "round_mode"}
+    {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
+    | {"opt_position", "pipe_id", "position", "round_mode", "str"}
 )
 
 
@@ -24,10 +29,11 @@ class Plan:
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
     they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
-    those in angle brackets; `set_mask` the operand behind `isSetMask`, `types` the operands whose
-    dtypes come before it. `text(printer, op, plan)`, filled in by `calls`, writes the call or, for
-    a pure operation, an expression with its precedence; `heads` caches the part up to the
-    parenthesis.
+    those in angle brackets; `rebinds` is the operand that names or holds something else behind the
+    call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
+    `isSetMask`, `types` the operands whose dtypes come before it. `text(printer, op, plan)`, filled
+    in by `calls`, writes the call or, for a pure operation, an expression with its precedence;
+    `heads` caches the part up to the parenthesis.
     """
 
     __slots__ = (
@@ -47,6 +53,7 @@ class Plan:
         "text",
         "types",
         "values",
+        "variables",
     )
 
     def __init__(self, spec: OpSpec, form: Form) -> None:
@@ -54,10 +61,15 @@ class Plan:
         self.form = form
         self.pure = spec.pure
         self.construct = spec.family == "construct"
-        self.rebinds = spec in REBINDS
         self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
         params = list(enumerate(form.params))
+        self.rebinds = next((k for k, p in params if p.role == "rebind"), -1)
+        if spec in REBINDS:
+            self.rebinds = 0
+        self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
         self.templates = [k for k, p in params if p.role == "template"]
+        # In Python a dtype may come first; Ascend C has positions in front.
+        self.templates.sort(key=lambda k: form.params[k].kind != "position")
         self.set_mask = next((k for k, p in params if p.role == "set_mask"), None)
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]

@@ -67,10 +67,11 @@ class Printer(Writer):
             if marks and node.site is not None:
                 self.mark(node.site)
             if fate == STATEMENT:
-                lines.append(f"{pad}{text};")
+                if text:  # else the call has written its lines itself
+                    lines.append(f"{pad}{text};")
             elif fate == BIND:
                 self._bind(node.result, text[0] if plan.pure else text)
-            else:
+            elif text:  # else the constructor has declared its value itself
                 self._construct(node.result, text)
 
     def _inline(self, op: Op, text: str, prec: int) -> None:

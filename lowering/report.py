@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..tracer.diagnostics import span_of
 from ..tracer.language.enums import MEMORY
 from ..tracer.language.types import BufferInfo
-from ..tracer.trace import Trace, Value
+from ..tracer.trace import If, Loop, Node, Op, Trace, Value
 
 _UNKNOWN = "?"
 
@@ -23,20 +24,97 @@ def buffer_bytes(row: BufferInfo) -> int | None:
     return None if num is None or each is None else num * each
 
 
-def addresses(rows: list[BufferInfo]) -> list[int | None]:
-    """Where the rows begin: as given, or behind the queue buffers before in the same memory."""
-    behind: dict[str, int | None] = {}
-    out: list[int | None] = []
+def buffers(trace: Trace) -> list[BufferInfo]:
+    """The rows of the buffer table that the finished trace has.
+
+    Code that is traced more than once (a loop's body) leaves a row each time: the last one counts,
+    and only if its owner is still there.
+    """
+    alive = {id(row.owner) for row in trace.buffers}
+    missing = alive - _results(trace)
+    if missing:
+        alive -= missing - {
+            id(arg) for node in trace.walk() if isinstance(node, Op) for arg in node.args
+        }
+    found = {(id(row.owner), _place(row)): row for row in trace.buffers}
+    return [row for row in trace.buffers if found[id(row.owner), _place(row)] is row
+            and id(row.owner) in alive]  # fmt: skip
+
+
+def _results(trace: Trace) -> set[int]:
+    """The ids of all results in the trace."""
+    return {id(op.result) for nodes in blocks(trace) for op in nodes if type(op) is Op}
+
+
+def blocks(trace: Trace) -> Iterator[list[Node]]:
+    """The nodes of each block, outer ones first: faster than `Trace.walk`, without its order."""
+    todo = [trace.body]
+    while todo:
+        nodes = todo.pop().nodes
+        yield nodes
+        for node in nodes:
+            if type(node) is not Op:
+                if isinstance(node, If):
+                    todo += (node.orelse, node.then)
+                elif isinstance(node, Loop):
+                    todo.append(node.body)
+
+
+def _place(row: BufferInfo) -> Any:
+    """Where in the program a row comes from, calls included."""
+    path: list[tuple[int, int]] = []
+    site = row.site
+    while site is not None:
+        code, pc, site = site
+        path.append((id(code), pc))
+    return tuple(path) or id(row)
+
+
+class Placement:
+    """Where buffers lie: `start` in bytes, or None; `least` is what it is at least."""
+
+    __slots__ = ("least", "start")
+
+    def __init__(self, start: int | None, least: int) -> None:
+        self.start = start
+        self.least = least
+
+
+def placements(rows: list[BufferInfo]) -> list[Placement]:
+    """Where the rows begin: as given, or behind those before in the same memory or pool.
+
+    A pool that shares begins with the one it shares with; a reset begins anew.
+    """
+    behind: dict[Any, Placement] = {}
+    of_owner: dict[int, Placement] = {}
+    out: list[Placement] = []
     for row in rows:
         if row.address is not None:
-            out.append(known(row.address))
+            start = known(row.address)
+            out.append(Placement(start, start or 0))
             continue
-        memory = MEMORY[row.position]
-        start = behind.get(memory, 0)
-        out.append(start)
+        if row.shares is not None:
+            at = of_owner.get(id(row.shares.owner), Placement(None, 0))
+            out.append(at)
+            of_owner[id(row.owner)] = at
+            continue
+        parent = row.parent
+        key = (MEMORY[row.position], row.epoch) if parent is None else (id(parent), row.epoch)
+        first = Placement(0, 0)
+        if parent is not None and row.rounded:
+            first = of_owner.get(id(parent), Placement(None, 0))
+        at = behind.get(key, first)
+        out.append(at)
+        of_owner[id(row.owner)] = at
         size = buffer_bytes(row)
-        behind[memory] = None if start is None or size is None else start + size
+        exact = None if at.start is None or size is None else at.start + size
+        behind[key] = Placement(exact, at.least + (size or 0))
     return out
+
+
+def addresses(rows: list[BufferInfo]) -> list[int | None]:
+    """Where the rows begin, in bytes, if known."""
+    return [at.start for at in placements(rows)]
 
 
 def buffer_table(trace: Trace, memory: str | None = None) -> str:
@@ -46,7 +124,8 @@ def buffer_table(trace: Trace, memory: str | None = None) -> str:
     the device knows is shown as `?`. "" when there is no buffer.
     """
     rows = []
-    for row, start in zip(trace.buffers, addresses(trace.buffers), strict=True):
+    found = buffers(trace)
+    for row, start in zip(found, addresses(found), strict=True):
         if memory is not None and MEMORY[row.position] != memory:
             continue
         num, each, total = known(row.num), row.bytes_each(), buffer_bytes(row)

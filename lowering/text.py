@@ -11,7 +11,10 @@ from typing import Any
 
 from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
+from . import debug as _debug  # noqa: F401 (registers texts of rows)
+from . import framework as _framework  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions
+from .data import struct_definitions
 from .helpers import helper_text
 from .names import kernel_name
 from .printer import Printer
@@ -32,7 +35,9 @@ def emit(trace: Trace, options: TextOptions = _DEFAULTS) -> str:
     return (
         f"{_header(trace)}\n"
         '#include "kernel_operator.h"\n\n'
+        f"{struct_definitions(trace)}"
         f"{helper_text(printer.helpers, printer.float_helpers)}"
+        f"{''.join(text + chr(10) for text in printer.preamble)}"
         f'extern "C" __global__ __aicore__ void {kernel_name(trace)}({params})\n'
         "{\n" + "\n".join([*printer.lines, "}\n"])
     )

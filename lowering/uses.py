@@ -189,8 +189,8 @@ class Uses:
                         self._settle(op, use, body, seq)
             steps.append((fate, op, plan))
             args = op.args
-            if plan.rebinds:
-                self._mutated[id(args[0])] = seq
+            if plan.rebinds >= 0:
+                self._mutated[id(args[plan.rebinds])] = seq
             # As `_use` does, but without a call for the common case.
             for k in plan.objects:
                 arg = args[k]
@@ -213,6 +213,9 @@ class Uses:
                 elif isinstance(arg, StructArg | tuple):
                     for part in arg.values if isinstance(arg, StructArg) else arg:
                         self._use(part, pos, at)
+            for k in plan.variables:
+                # Not written in place, whatever it is: the call changes it, or wants its address.
+                info[id(args[k])][COUNT] += 1
         steps.reverse()
         body.steps = steps
         self._seq = seq

@@ -10,11 +10,18 @@ from typing import Any
 
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.types import (
+    AllocatorType,
+    ArrayType,
+    BufType,
     GlobalPointerType,
     GlobalTensorType,
+    HandleType,
     LocalTensorType,
     PipeType,
+    PoolType,
     QueueType,
+    ShapeInfoType,
+    StructType,
 )
 from ..tracer.trace import Trace, Value
 from .comments import Commenter
@@ -32,6 +39,13 @@ _DEFAULT_NAMES = {
     LocalTensorType: "tensor",
     PipeType: "pipe",
     QueueType: "queue",
+    BufType: "buffer",
+    PoolType: "pool",
+    AllocatorType: "allocator",
+    ArrayType: "values",
+    StructType: "data",
+    ShapeInfoType: "shape_info",
+    HandleType: "handle",
 }
 
 
@@ -56,7 +70,7 @@ class Writer:
 
     `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
     expression, `inlined` the ids whose text is an expression; `helpers` collects the names of the
-    helper functions that the text calls.
+    helper functions that the text calls, `preamble` texts that go in front of the kernel.
     """
 
     def __init__(self, trace: Trace, uses: Uses, commenter: Commenter) -> None:
@@ -67,6 +81,7 @@ class Writer:
         self.inlined: set[int] = set()
         self.masks: dict[tuple[str, ...], str] = {}
         self.helpers: set[str] = set()
+        self.preamble: list[str] = []
         self.float_helpers = False
         self._pad = ""
         self._bases: dict[str, str] = {}
@@ -180,7 +195,7 @@ class Writer:
         """Declare what is defined inside a statement and used behind it."""
         for value in reversed(node.hoists):
             name = self.text[id(value)] = self.declare_name(self._base(value))
-            self.line(f"{value.type.cpp} {name};")
+            self.line(f"{_declaration(value.type, name)};")
 
     def _construct(self, result: Value, text: str) -> None:
         """`text` is `Type(arguments)`; it becomes a declaration or an assignment."""
@@ -204,3 +219,9 @@ class Writer:
         if use is not None:
             self._visible[name] = _Variable(name, key, self._body, cpp, len(self.lines))
         self.line(f"{cpp} {name}{'' if arguments == '()' else arguments};")
+
+
+def _declaration(type: Any, name: str) -> str:
+    """`T name`, or what an array's type makes of it."""
+    declare = getattr(type, "declare", None)
+    return f"{type.cpp} {name}" if declare is None else str(declare(name))

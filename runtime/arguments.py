@@ -19,7 +19,8 @@ import numpy as np
 from ..tracer.diagnostics import KernelError, error
 from ..tracer.language import dtypes
 from ..tracer.language.dtypes import DataType
-from ..tracer.language.types import GlobalPointerType
+from ..tracer.language.struct import Struct
+from ..tracer.language.types import GlobalPointerType, StructType
 
 
 class ArrayKey:
@@ -37,6 +38,15 @@ class ScalarKey:
     __slots__ = ("type",)
 
     def __init__(self, type: DataType) -> None:
+        self.type = type
+
+
+class StructKey:
+    """A struct passed by value."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: StructType) -> None:
         self.type = type
 
 
@@ -211,6 +221,10 @@ def adapt(kernel: str, name: str, value: Any) -> tuple[Any, Any]:
     view = foreign_array(kernel, name, value)
     if view is not None:
         return _adapt_array(kernel, name, view), view
+    if isinstance(value, Struct):
+        key = StructKey(kind.struct_type)
+        RUNTIME.setdefault(kind, lambda value: key)
+        return RUNTIME[kind](value), value
     classify = RUNTIME.get(kind, const_key)
     return classify(value), value
 

@@ -41,10 +41,14 @@ class Lowered:
         return self.trace.dump()
 
     def report(self) -> str:
-        """The kernel in tables: chip, parameters, constants, and what its buffers take."""
+        """The kernel in tables: chip, parameters, constants, buffers, queues, events, findings.
+
+        A bar for each memory shows how much of it the buffers take.
+        """
         from tabulate import tabulate
 
         from ..lowering.report import buffer_table
+        from ..lowering.usage import event_table, memory_bars, queue_table
 
         trace = self.trace
         chip = trace.chip
@@ -53,7 +57,8 @@ class Lowered:
         rows += [(name, f"constant {value!r}") for name, value in trace.constants.items()]
         if rows:
             lines.append(tabulate(rows, headers=("parameter", "type"), disable_numparse=True))
-        lines.append(buffer_table(trace))
+        parts = (buffer_table, memory_bars, queue_table, event_table)
+        lines += [text for part in parts if (text := part(trace))]
         lines += [str(finding) for finding in self.findings]
         return "\n\n".join(lines) + "\n"
 

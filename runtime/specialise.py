@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
-from .arguments import ArrayKey, Default, ScalarKey
+from .arguments import ArrayKey, Default, ScalarKey, StructKey
 
 if TYPE_CHECKING:
     from .results import Lowered
 
 #: Specialisations kept for one key: traces of the same arguments under different guards.
 PER_KEY = 64
+#: Called with each kernel and specialisation that is made: tools that watch a program.
+OBSERVERS: list[Callable[[Any, Specialisation], None]] = []
 #: Keys kept for one context.
 KEYS = 1024
 
@@ -55,21 +57,23 @@ class Specialisation:
         return self.guard()
 
     def check(self, fn: Any) -> tuple[Finding, ...]:
-        """Run the checks once: raises `KernelError` with all errors, gives warnings out.
+        """Run the checks once: raises `KernelError` when there are errors, else gives warnings out.
 
-        Returns the warnings' findings.
+        The error has all findings, errors first. Returns the warnings' findings.
         """
         findings = self._findings
+        first = findings is None
         if findings is None:
             from ..lowering.checks import check
 
-            findings = self._findings = check(self.trace)
+            findings = check(self.trace)
+            findings.sort(key=lambda found: found.severity != "error")
+            self._findings = findings
+        if findings and findings[0].severity == "error":
+            raise KernelError(list(findings))
+        if first:
             for finding in findings:
-                if finding.severity != "error":
-                    warn(finding, fn)
-        errors = [f for f in findings if f.severity == "error"]
-        if errors:
-            raise KernelError(errors)
+                warn(finding, fn)
         self.unchecked = False
         return tuple(findings)
 
@@ -90,9 +94,9 @@ def warn(finding: Finding, fn: Any) -> None:
     else:
         file, line = fn.__code__.co_filename, fn.__code__.co_firstlineno
     registry = fn.__globals__.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(
-        KernelWarning(finding), KernelWarning, file, line, fn.__module__, registry
-    )
+    # Without a module (code run by `exec`) Python would drop the warning.
+    module = fn.__module__ or "<unknown>"
+    warnings.warn_explicit(KernelWarning(finding), KernelWarning, file, line, module, registry)
 
 
 class Context:
@@ -129,12 +133,15 @@ def specialise(
         for name, key, value in zip(names, keys, values, strict=True)
     ]
     result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
-    return Specialisation(result, names), result.cacheable
+    found = Specialisation(result, names)
+    for see in OBSERVERS:
+        see(kernel, found)
+    return found, result.cacheable
 
 
 def _argument(kernel: Any, name: str, key: Any, value: Any) -> Argument:
-    if isinstance(key, ArrayKey | ScalarKey):
-        if isinstance(key, ScalarKey) and name in kernel.signature.addresses:
+    if isinstance(key, ArrayKey | ScalarKey | StructKey):
+        if not isinstance(key, ArrayKey) and name in kernel.signature.addresses:
             raise _no_address(kernel, name, value)
         return Argument(name, key.type, value)
     if isinstance(value, Default):

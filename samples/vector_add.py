@@ -1,4 +1,4 @@
-"""What the vector add samples share: the command line, the check of the sizes, the run."""
+"""What the samples on vectors share: the command line, the check of the sizes, the run."""
 
 import argparse
 import sys
@@ -40,7 +40,12 @@ def inputs(size, dtype):
     return (rng.standard_normal(size, np.float32).astype(dtype.np) for _ in "xy")
 
 
-def main(doc, kernel, lengths, tiles):
+def add(x, y):
+    """What most of the samples compute."""
+    return x + y
+
+
+def main(doc, kernel, lengths, tiles, expected=add):
     """Run a sample: 0 if the result is NumPy's, 1 if not, 2 for sizes that do not divide."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--size", type=int, default=16384, help="elements (default: %(default)s)")
@@ -68,6 +73,6 @@ def main(doc, kernel, lengths, tiles):
         print(problem, file=sys.stderr)
         return 1
     print(f"simulated {run.blocks} blocks, {run.ops} operations")
-    same = np.array_equal(z, x + y)
+    same = np.array_equal(z, expected(x, y))
     print("matches NumPy" if same else "differs from NumPy")
     return 0 if same else 1

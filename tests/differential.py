@@ -1,20 +1,22 @@
 """Differential testing: CPython against asctrace.
 
-`check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace in
-the simulator, and compares what was stored. `check_vm` runs plain Python natively and through the
-VM on concrete values. Both raise `Difference`, whose text is the whole program.
+`check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace
+in the simulator, and compares what was stored. `check_vm` runs plain Python natively and through
+the VM on concrete values. Both raise `Difference`, whose text is the whole program.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+import time
 import traceback
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import asctrace as asc
 from asctrace.runtime.simulator import Program, compile_trace, simulate
@@ -23,7 +25,8 @@ from asctrace.tracer.language.dtypes import bool_, float32, int32, int64
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
-from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram
+from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram, path_programs
+from tests.differential_vm import VMProgram, vm_programs
 
 CHIP = chip("Ascend910B1")
 OUTS = 96
@@ -48,7 +51,7 @@ def _told(exc: BaseException) -> str:
     return "".join(traceback.format_exception(exc)).rstrip()
 
 
-# -- the whole path ---------------------------------------------------------------------------------
+# -- the whole path ------------------------------------------------------------------------------
 
 
 class _Tensor:
@@ -115,19 +118,19 @@ def check_path(program: PathProgram) -> None:
     """Compare CPython and the simulator on one kernel."""
     native = _namespace(program.source, asc=_NATIVE)["kernel"]
     traced = _Traced(program)
-    for given in program.inputs:
+    for launch in program.inputs:
         try:
-            expected = _natively(native, given)
+            expected = _natively(native, launch)
         except Exception as exc:
             raise Difference(program, f"the generated program is wrong: {_told(exc)}") from exc
         try:
-            found = traced.run(given)
+            found = traced.run(launch)
         except Exception as exc:
-            raise Difference(program, f"asctrace fails for {given}: {_told(exc)}") from exc
+            raise Difference(program, f"asctrace fails for {launch}: {_told(exc)}") from exc
         if list(map(_bits, expected[1])) != list(map(_bits, found[1])) or expected[0] != found[0]:
             raise Difference(
                 program,
-                f"for {given}\n  Python:   {_short(expected)}\n  asctrace: {_short(found)}",
+                f"for {launch}\n  Python:   {_short(expected)}\n  asctrace: {_short(found)}",
             )
 
 
@@ -138,3 +141,86 @@ def _bits(value: float) -> Any:
 def _short(found: tuple[list[int], list[float]]) -> str:
     ints, floats = ({k: v for k, v in enumerate(row) if v != UNSET} for row in found)
     return f"{ints} {floats}"
+
+
+# -- the VM alone --------------------------------------------------------------------------------
+
+
+def check_vm(program: VMProgram) -> None:
+    """Compare what CPython and the VM leave in `box`."""
+    expected: list[Any] = []
+    _namespace(program.source, box=expected)["kernel"]()
+    found: list[Any] = []
+    kernel = _namespace(program.source, box=found)["kernel"]
+    try:
+        trace_function(kernel, [], CHIP, TraceOptions(), "kernel")
+    except Exception as exc:
+        raise Difference(program, f"the VM fails: {_told(exc)}") from exc
+    for mine, theirs in zip(map(_plain, expected), map(_plain, found), strict=True):
+        if mine != theirs:
+            raise Difference(program, f"  Python:   {mine}\n  asctrace: {theirs}")
+
+
+def _plain(value: Any, depth: int = 0) -> str:
+    """A result as text: types, order and the sign of zero count, identity does not."""
+    if depth > 6:
+        return "..."
+    if isinstance(value, list | tuple):
+        inside = ", ".join(_plain(v, depth + 1) for v in value)
+        return f"{type(value).__name__}({inside})"
+    if isinstance(value, dict):
+        pairs = (f"{_plain(k, depth + 1)}: {_plain(v, depth + 1)}" for k, v in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, int | float | str | bytes | set | frozenset | type(None)):
+        return repr(value)
+    if hasattr(value, "__dict__") and not callable(getattr(value, "__code__", None)):
+        return f"{type(value).__name__}{_plain(vars(value), depth + 1)}"
+    return type(value).__name__
+
+
+# -- running many --------------------------------------------------------------------------------
+
+#: Kind of program -> how to make one and how to check it.
+KINDS: dict[str, tuple[Any, Callable[[Any], None]]] = {
+    "path": (path_programs, check_path),
+    "vm": (vm_programs, check_vm),
+}
+
+
+def run_examples(kind: str, count: int, seed_number: int, seconds: float = math.inf) -> int:
+    """Check `count` random programs, or those that fit in a time; returns how many ran.
+
+    Raises the `Difference` of a shrunk program.
+    """
+    programs, check = KINDS[kind]
+    end = time.monotonic() + seconds
+    ran = 0
+    smallest: Difference | None = None
+
+    def example(program: Any) -> None:
+        nonlocal ran, smallest
+        if smallest is None and time.monotonic() > end:
+            return
+        ran += 1
+        try:
+            check(program)
+        except Difference as difference:
+            smallest = difference
+            raise
+
+    run = given(programs())(example)
+    run = settings(
+        max_examples=count,
+        database=None,
+        deadline=None,
+        print_blob=False,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )(run)
+    try:
+        seed(seed_number)(run)()
+    except Difference:
+        raise
+    except BaseExceptionGroup as several:
+        raise smallest or several from None
+    return ran

@@ -19,10 +19,10 @@ _BELOW = [st.integers(0, max(n - 1, 0)) for n in range(128)]
 class Writer:
     """Draws choices and writes lines; the base of the generators."""
 
-    def __init__(self, draw: Any, size: int) -> None:
+    def __init__(self, draw: Any) -> None:
         self._draw = draw
         #: Statements that may still be generated.
-        self.size = size
+        self.size = 0
         self.lines: list[str] = []
         self.indent = 0
         self._names = 0

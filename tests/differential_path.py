@@ -1,9 +1,9 @@
 """Random kernels on runtime scalars, written so that Python and the device compute the same.
 
-Every integer variable stays within `INT` and every float within `FLOAT` as a multiple of 0.25 (wider
-values are reduced before they are stored), so nothing wraps or rounds. The generator keeps off what
-asctrace refuses on purpose: a name is used only where every path has bound it, containers keep
-their shape, lists are indexed by constants, types of variables do not change.
+Every integer variable stays within `INT` and every float within `FLOAT` as a multiple of 0.25
+(wider values are reduced before they are stored), so nothing wraps or rounds. The generator keeps
+off what asctrace refuses on purpose: a name is used only where every path has bound it, containers
+keep their shape, lists are indexed by constants, types of variables do not change.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class PathWriter(Writer):
     """Writes one kernel."""
 
     def __init__(self, draw: Any) -> None:
-        super().__init__(draw, size=0)
+        super().__init__(draw)
         self.size = 4 + self.below(24)
         self.functions: list[Function] = []
         #: Class -> attribute suffix -> kind.
@@ -318,10 +318,7 @@ class PathWriter(Writer):
 
     def statement(self, scope: Scope) -> bool:
         """One statement; False when what follows in the block cannot run."""
-        if scope.depth >= 4 or self.cost > 400:
-            table = _SIMPLE
-        else:
-            table = _STATEMENTS
+        table = _SIMPLE if scope.depth >= 4 or self.cost > 400 else _STATEMENTS
         return self.one_of(table)(self, scope) is not False
 
     def body(self, scope: Scope, head: str) -> None:
@@ -636,9 +633,8 @@ class PathWriter(Writer):
                 inner.bind(k, "i")
                 self.line(f"{name}.append({self.stored('i', inner)})")
         else:
-            self.line(
-                f"{name} = {{'a': {self.stored('i', scope)}, 'b': {self.stored('f', scope)}}}"
-            )
+            a, b = self.stored("i", scope), self.stored("f", scope)
+            self.line(f"{name} = {{'a': {a}, 'b': {b}}}")
             scope.vars |= {f"{name}['a']": "i", f"{name}['b']": "f"}
             return
         scope.lists[name] = size
@@ -1076,7 +1072,8 @@ class PathWriter(Writer):
             return f"(not {self.cond(scope, depth - 1)})"
         if form == 6:
             texts = [self.comparable(scope, depth - 1) for _ in range(3)]
-            return f"({texts[0]} {self.one_of(_COMPARE)} {texts[1]} {self.one_of(_COMPARE)} {texts[2]})"
+            first, second = self.one_of(_COMPARE), self.one_of(_COMPARE)
+            return f"({texts[0]} {first} {texts[1]} {second} {texts[2]})"
         if form == 7:
             ints = scope.readable("i")
             if ints and not scope.loop:

@@ -153,4 +153,5 @@ class Kernel:
 
     def run(self, *args: Any, blocks: int = 1, **params: Any) -> SimResult:
         """Simulate the trace once."""
+        params.setdefault("detect_races", False)  # tests of races ask for it
         return simulate(compile_trace(self.trace), args, blocks, SimParams(**params))

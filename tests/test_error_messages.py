@@ -61,7 +61,7 @@ def failure(row: Refused, monkeypatch: pytest.MonkeyPatch) -> Failure:
     if row.name not in _failures:
         ARRANGED.get(row.name, lambda patch: None)(monkeypatch)
         with pytest.raises(asc.KernelError) as caught:
-            launch(row.source, row.args, row.dtype)
+            launch(row.source, row.args, row.dtype, blocks=row.blocks)
         frames = traceback.extract_tb(caught.value.__traceback__)
         _failures[row.name] = Failure(caught.value, str(caught.value), frames)
     return _failures[row.name]

@@ -30,7 +30,7 @@ def queues(*lengths: int, num: int = 2, alloc: Any = None) -> tuple[Kernel, list
             k.recorder.where = at(10 + j)
             que = queue(pipe, f"q{j}", "VECIN", length, num)
             if alloc is not None:
-                que.alloc_tensor(alloc)
+                que.free_tensor(que.alloc_tensor(alloc))
     return k, check(k.trace)
 
 

@@ -235,7 +235,9 @@ def test_overlap_that_only_the_run_shows() -> None:
         x_gm.set_global_buffer(x)
         t = asc.LocalTensor(x.dtype, VECIN, 0, 128)
         asc.data_copy(t, x_gm, 128)
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
         asc.add(t, t[start:], t, 64)
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
         asc.data_copy(x_gm, t, 128)
 
     x = np.arange(128, dtype=np.int32)

@@ -18,7 +18,12 @@ from asctrace.runtime.simulator import compile_trace
 from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
 from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32
 from asctrace.tracer.language.scalar import Scalar
-from asctrace.tracer.language.types import GlobalPointerType, LocalTensorType
+from asctrace.tracer.language.types import (
+    GlobalPointerType,
+    HandleType,
+    LocalTensorType,
+    StructType,
+)
 from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import (
     KINDS,
@@ -50,6 +55,18 @@ def _queue(k: Kernel) -> Any:
     return queue(asc.TPipe(), "que", "VECIN")
 
 
+def _buf(k: Kernel) -> Any:
+    buf = named(asc.TBuf(asc.TPosition.VECCALC), "buf")
+    asc.TPipe().init_buffer(buf, 1024)
+    return buf
+
+
+def _pool(k: Kernel) -> Any:
+    pool = named(asc.TBufPool(asc.TPosition.VECIN), "pool")
+    asc.TPipe().init_buf_pool(pool, 1024)
+    return pool
+
+
 #: What a parameter of each kind is given. A new kind needs a line here.
 EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "int": lambda k: 32,
@@ -71,12 +88,84 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
+    "buf": _buf,
+    "pool": _pool,
+    "opt_pool": lambda k: None,
+    "handle": lambda k: k._param("handle", HandleType()),
+    "allocator": lambda k: named(asc.LocalMemAllocator(), "allocator"),
+    "hardware": lambda k: asc.Hardware.UB,
+    "opt_position": lambda k: asc.TPosition.VECIN,
+    "cache_mode": lambda k: asc.CacheMode.CACHE_MODE_DISABLE,
+    "cache_rw_mode": lambda k: asc.CacheRwMode.READ,
+    "shape_info": lambda k: asc.ShapeInfo((2, 4)),
+    "shape_value": lambda k: _shape(k),
+    "shape": lambda k: (4, 4),
+    "str": lambda k: "file.bin",
+    "data": lambda k: named(asc.array(int32, 4), "data"),
+    "path": lambda k: (1,),
+    "values": lambda k: (1, 2),
+    "opt_values": lambda k: (k.scalar("value"),),
 }
+
+
+def _shape(k: Kernel) -> Any:
+    tensor = local("shaped")
+    tensor.set_shape_info(asc.ShapeInfo((2, 4)))
+    return tensor.get_shape_info()
+
+
+def _fresh(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Objects that have no memory yet, for the calls that give them some."""
+    made = {
+        "queue": lambda: asc.TQue(asc.TPosition.VECIN, 2),
+        "buf": lambda: asc.TBuf(asc.TPosition.VECCALC),
+        "pool": lambda: asc.TBufPool(asc.TPosition.VECIN),
+    }
+    args[1] = named(made[form.params[1].kind](), "fresh")
+
+
+def _in_place(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A tensor to fill, and a queue that fills tensors."""
+    if form.name == "in_place":
+        args[0] = named(asc.TQue(asc.TPosition.VECIN, 0), "que")
+        asc.get_tpipe_ptr().init_buffer(args[0], 1, 512)
+        args[1] = named(asc.LocalTensor(float32), "tensor")
+
+
+def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A tensor of the queue."""
+    args[1] = args[0].alloc_tensor(float32)
+
+
+#: What operands of a row have to do with one another.
+RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
+    **dict.fromkeys(
+        ("TPipe.init_buffer", "TBufPool.init_buffer", "TPipe.init_buf_pool",
+         "TBufPool.init_buf_pool"), _fresh,
+    ),
+    **dict.fromkeys(("TQue.alloc_tensor", "TQue.deque"), _in_place),
+    **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
+}  # fmt: skip
+
+#: Values whose class is no row's name.
+MADE: dict[str, Callable[[Kernel], Any]] = {
+    "Array": lambda k: asc.array(int32, (1, 2)),
+    "Struct.__init__": lambda k: Pair(first=1),
+    "Struct.create_local": lambda k: Pair(first=1).create_local(),
+    "inline": lambda k: asc.inline("// $0", (k.scalar("value"),)),
+    "LocalTensor-empty": lambda k: asc.LocalTensor(float32),
+}
+
+
+class Pair(asc.Struct):
+    first = asc.Field(int32)
+    second = asc.Field(int32, default=2)
 
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "repeat_times": 2, "dst_block_stride": 1, "dst_repeat_stride": 8,
+    "event_id": 3, "repeat_times": 2, "dim": 1, "dst_block_stride": 1, "dst_repeat_stride": 8,
+    "size": 16, "buf_offset": 64,
 }  # fmt: skip
 
 
@@ -93,11 +182,15 @@ def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
 
 def call(k: Kernel, spec: OpSpec, form: Form) -> None:
     """Record an example of one overload, and use what it returns."""
+    make = MADE.get(spec.name) or MADE.get(f"{spec.name}-{form.name}")
+    if make is not None:
+        made = make(k)
+        if made is not None:
+            _use(k, made)
+        return
     args = [example(k, spec, p) for p in form.params]
-    if spec.name == "TPipe.init_buffer":
-        args[1] = named(asc.TQue(asc.TPosition.VECIN, 2), "fresh")
-    if spec.name == "TQue.enque" or spec.name == "TQue.free_tensor":
-        args[1] = args[0].alloc_tensor(float32)
+    if spec.name in RELATED:
+        RELATED[spec.name](k, spec, form, args)
     if spec.family == "construct":
         result = getattr(asc, spec.name)(*args)
     elif spec.family == "arith":
@@ -135,6 +228,8 @@ def _use(k: Kernel, result: Value) -> None:
         asc.GlobalTensor().set_global_buffer(result)
     elif isinstance(result.type, LocalTensorType):
         result.set_value(0, 1.0)  # type: ignore[attr-defined]
+    elif isinstance(result.type, StructType):
+        _use(k, result.second)  # type: ignore[attr-defined]
 
 
 # -- what a row must have -------------------------------------------------------------------------

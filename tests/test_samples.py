@@ -79,3 +79,35 @@ def test_text_is_stable_across_hash_seeds() -> None:
     first, second = run("add_framework.py", seed="1"), run("add_framework.py", seed="2")
     assert first.stdout == second.stdout
     assert "in_queue_x" in source_of(first.stdout)
+
+
+MORE = ("buf_pool.py", "double_buffer.py", "local_mem_allocator.py", "struct_args.py")
+
+
+@pytest.mark.parametrize("name", MORE)
+@pytest.mark.parametrize("dtype", ["float32", "int16"])
+def test_samples_of_the_framework(name: str, dtype: str) -> None:
+    ended = run(name, "--dtype", dtype, "--size", "8192", "--blocks", "4")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "simulated 4 blocks, " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("buf_pool.py", "    pipe.InitBufPool(second_pool, 6144, first_pool);\n"),
+        ("double_buffer.py", "    AscendC::TQue<AscendC::TPosition::VECIN, 2> in_queue_x;\n"),
+        ("local_mem_allocator.py", "allocator.Alloc<AscendC::TPosition::VECOUT, float, 256>();\n"),
+        ("struct_args.py", "struct Tiling {\n    Shape shape;\n    int32_t tiles;\n};\n"),
+        (
+            "bind_queue.py",
+            "AscendC::TQueBind<AscendC::TPosition::VECIN, AscendC::TPosition::VECOUT, 2> queue;\n",
+        ),
+    ],
+)
+def test_text_of_the_samples(name: str, line: str) -> None:
+    ended = run(name)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert line in ended.stdout

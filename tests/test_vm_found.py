@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -88,3 +89,61 @@ def test_builtins_written_in_python_do_not_show() -> None:
     assert len(re.findall(r"test_vm_found\.py:\d+:\d+", text)) == 2
     assert "pybuiltins" not in text
     assert "error AT0107: the truth value of the runtime value (bool)" in text
+
+
+def test_iteration_over_a_tensor_ends() -> None:
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        for value in gm:
+            gm.set_value(n, value)
+
+    with pytest.raises(asc.KernelError, match="AT0107: iteration over `gm`"):
+        launch(kernel, 2)
+
+
+def test_type_of_runtime_values() -> None:
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        gm.set_value(0, 1 if type(n) is int else 2)
+        gm.set_value(1, 1 if type(n / 2) is float else 2)
+        gm.set_value(2, 1 if type(n > 2) is bool else 2)
+        gm.set_value(3, type(n)(n / 2))
+
+    assert launch(kernel, 5) == [1, 1, 1, 2]
+
+
+def test_named_tuples_and_dataclasses_compare() -> None:
+    class Pair(NamedTuple):
+        x: Any
+        y: Any
+
+    @dataclass(order=True)
+    class Size:
+        rows: Any
+        cols: Any = 2
+
+    def kernel(out, n):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        gm.set_value(0, 1 if Pair(n, 1) == Pair(3, 1) else 0)
+        gm.set_value(1, 1 if Size(n) < Size(3, 1) else 0)
+        gm.set_value(2, 1 if Size(n) in [Size(3), Size(2)] else 0)
+        gm.set_value(3, 1 if (n, "a") == (3, "b") else 0)
+
+    assert launch(kernel, 3) == [1, 0, 1, 0]
+    assert launch(kernel, 2) == [0, 1, 1, 0]
+
+
+def test_value_of_another_trace_in_a_container() -> None:
+    kept: list[Any] = []
+
+    def kernel(out, n):
+        if kept:
+            kept[0] + 1
+        kept.append(n)
+
+    launch(kernel, 1)
+    with pytest.raises(asc.KernelError, match="AT0115: the runtime value `n`"):
+        launch(kernel, 1)

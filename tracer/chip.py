@@ -21,7 +21,8 @@ class Chip(NamedTuple):
     """One SoC: `arch` is the NPU architecture number as text, memory sizes are in bytes.
 
     `alignment` is the start alignment of each memory, `cube_cores` and `vector_cores` count one
-    die. A memory that the documentation does not size is absent.
+    die. A memory that the documentation does not size is absent. `event_ids` are those of each
+    `HardEvent`, `position_tensors` the tensors that the queues at one position may have allocated.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Chip(NamedTuple):
     memory: MappingProxyType[str, int]
     alignment: MappingProxyType[str, int]
     event_ids: int = 8
+    position_tensors: int = 8
 
 
 _MEMORY_2201 = MappingProxyType(

@@ -193,6 +193,33 @@ _rows(
             "The scalar unit was asked for a division by zero or a shift out of range.",
         ),
         (
+            "AT0208",
+            "unordered access of two pipes",
+            (
+                "The pipes of a core run against one another. Two accesses to the same bytes, of "
+                "which one writes, need an event between their pipes, a queue that hands the "
+                "tensor on, or a barrier; otherwise either may come first."
+            ),
+        ),
+        (
+            "AT0209",
+            "unordered access of two blocks",
+            (
+                "Blocks run on several cores at once and in any order. What one writes, another "
+                "may neither read nor write, unless the writes are atomic. A scalar store writes "
+                "back a whole 64-byte line, so two blocks must not store to one line either."
+            ),
+        ),
+        (
+            "AT0210",
+            "scalar store still in the data cache",
+            (
+                "What the scalar unit stores to global memory stays in 64-byte lines of its "
+                "cache. Copies and other cores see it only once the lines are cleaned or the "
+                "kernel has ended."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",
@@ -230,6 +257,11 @@ _rows(
             "AT0306",
             "form of a call not supported yet",
             "Ascend C has this form of the call; this version of asctrace does not.",
+        ),
+        (
+            "AT0307",
+            "not simulated",
+            "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
         ),
     ],
 )

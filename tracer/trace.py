@@ -42,6 +42,12 @@ class Value:
         self.node = node
         self.name = name
 
+    def __copy__(self) -> Value:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Value:
+        return self
+
 
 class Op:
     """One recorded operation. `args` are operands in the order of `form.params`."""
@@ -252,6 +258,11 @@ def current(what: str = "this operation") -> Recorder:
             ]
         )
     return recorder
+
+
+def in_trace() -> bool:
+    """Whether a trace is in progress on this thread."""
+    return _current.recorder is not None
 
 
 def swap_current(recorder: Recorder | None) -> Recorder | None:

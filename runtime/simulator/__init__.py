@@ -4,7 +4,18 @@
 `tracer`; imported by the rest of `runtime`.
 """
 
-from . import arith, copy, debug, framework, vector, views  # registers the handlers
+from . import (
+    arith,
+    buffers,
+    copy,
+    data,
+    debug,
+    framework,
+    pools,
+    tensors,
+    vector,
+    views,
+)  # registers the handlers
 from .engine import Engine
 from .params import SimParams, SimResult
 from .program import Program, compile_trace, simulate
@@ -22,4 +33,4 @@ __all__ = [
     "simulates",
 ]
 
-_HANDLERS = (arith, copy, debug, framework, vector, views)
+_HANDLERS = (arith, buffers, copy, data, debug, framework, pools, tensors, vector, views)

@@ -14,11 +14,13 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from copy import deepcopy
 from typing import Any
 
 from ...tracer.diagnostics import error
 from ...tracer.language.dtypes import DataType
 from ...tracer.language.scalar import Scalar
+from ...tracer.language.types import StructType
 from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Node, Op, Trace, Value
 from . import scalars
 from .registry import emitter_of, operands
@@ -139,6 +141,9 @@ class Writer:
     def program(self) -> str:
         """The source of `block`."""
         names = [self.define(param.value) for param in self.trace.params]
+        for name, param in zip(names, self.trace.params, strict=True):
+            if isinstance(param.type, StructType):
+                self.line(f"{name} = {self.bind(deepcopy, 'c')}({name})")  # passed by value
         self._block(self.trace.body)
         self.line("return n, left")
         head = [f"def block({', '.join(['left', 'block_idx', 'block_num', *names])}):"]
@@ -181,8 +186,10 @@ class Writer:
             return
         name = f"x{next(self._numbers)}"
         self.executed.append((name, op))
-        call = f"{name}({', '.join(self.value(arg) for arg in operands(op))})"
-        self.line(call if op.result is None else f"{self.define(op.result)} = {call}")
+        target = op.result if op.result is not None else _rebound(op)
+        values = [self.value(arg) for arg in operands(op) if arg is not target]
+        call = f"{name}({', '.join(values)})"
+        self.line(call if target is None else f"{self.define(target)} = {call}")
 
     def _declare(self, node: Declare) -> None:
         name = self.define(node.var)
@@ -293,6 +300,14 @@ class Writer:
                 self._indent += 1
                 self._leave(kind)
                 self._indent -= 1
+
+
+def _rebound(op: Op) -> Value | None:
+    """The operand that the call makes name something else: its executor returns what."""
+    for arg, param in zip(op.args, op.form.params, strict=True):
+        if param.role == "rebind":
+            return arg  # type: ignore[no-any-return]
+    return None
 
 
 def _runaway(node: Loop) -> Any:

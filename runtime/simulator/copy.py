@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from operator import setitem
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...tracer.diagnostics import KernelError, error
 from ...tracer.ops import rules, tensor
@@ -10,6 +12,7 @@ from ...tracer.ops.data_copy import DATA_COPY
 from ...tracer.trace import Op, Value, describe
 from .memory import (
     HELD,
+    GlobalMemory,
     GlobalView,
     LocalView,
     Memory,
@@ -17,11 +20,14 @@ from .memory import (
     local_fault,
     unwritten_fault,
 )
-from .registry import Executor, nothing, simulates, specialise
+from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 from .scalars import accessors, constant, converter
 
 if TYPE_CHECKING:
     from .core import Core
+
+Staged: TypeAlias = "tuple[Work, tuple[Access, ...]]"
+WHOLE: Final = slice(None)
 
 
 @simulates(DATA_COPY)
@@ -39,56 +45,91 @@ def _copy(op: Op, core: Core, count: int) -> Executor:
 
 def _gm_to_local(op: Op, core: Core, nbytes: int) -> Executor:
     memory = core.memory_of(op.args[0])
-    parts: dict[int, memoryview] = core.per_block()
+    shadow, global_shadow = memory.shadow, core.global_shadow
+    parts: dict[int, tuple[memoryview, Access]] = {}
 
-    def run(dst: LocalView, src: GlobalView) -> None:
+    def prepare(dst: LocalView, src: GlobalView) -> tuple[memoryview, Access]:
         address, room, hold = dst
-        gm, start, end = src
-        part = parts.get(address)
-        if part is None:
+        _, start, end = src
+        known = parts.get(address)
+        if known is None:
             _check_local(op, 0, dst, nbytes)
-            memory.mark(address, address + nbytes)
-            part = parts[address] = memory.bytes[address : address + nbytes]
+            stop = address + nbytes
+            known = memory.bytes[address:stop], (shadow, address, stop, True, 0)
+            parts[address] = known
         if not (0 <= start <= end - nbytes and room >= nbytes and hold[0]):
             _check_local(op, 0, dst, nbytes)
             raise global_fault(op, 1, src, start, start + nbytes)
-        part[:] = gm.bytes[start : start + nbytes]
+        memory.mark(address, address + nbytes)
+        return known
 
-    return run
+    def run(dst: LocalView, src: GlobalView) -> None:
+        prepare(dst, src)[0][:] = src[0].bytes[src[1] : src[1] + nbytes]
+
+    def stage(dst: LocalView, src: GlobalView) -> Staged:
+        part, access = prepare(dst, src)
+        gm, start, _ = src
+        work = partial(setitem, part, WHOLE, gm.bytes[start : start + nbytes])
+        if not gm.space.tracked:
+            return work, (access,)
+        at = gm.base + start
+        return work, (access, (global_shadow, at, at + nbytes, False, 1))
+
+    return Timed(run, stage)
 
 
 def _local_to_gm(op: Op, core: Core, nbytes: int) -> Executor:
     memory = core.memory_of(op.args[1])
-    parts: dict[int, memoryview] = core.per_block()
+    shadow, global_shadow = memory.shadow, core.global_shadow
+    parts: dict[int, tuple[memoryview, Access]] = {}
 
-    def run(dst: GlobalView, src: LocalView) -> None:
-        gm, start, end = dst
+    def prepare(dst: GlobalView, src: LocalView) -> tuple[memoryview, Access]:
+        _, start, end = dst
         address, room, hold = src
-        part = parts.get(address)
-        if part is None:
+        known = parts.get(address)
+        if known is None:
             _check_local(op, 1, src, nbytes)
-            _need_written(op, 1, memory, address, address + nbytes)
-            part = parts[address] = memory.bytes[address : address + nbytes]
+            stop = address + nbytes
+            known = memory.bytes[address:stop], (shadow, address, stop, False, 1)
+            parts[address] = known
         if not (0 <= start <= end - nbytes and room >= nbytes and hold[0]):
             _check_local(op, 1, src, nbytes)
             raise global_fault(op, 0, dst, start, start + nbytes)
-        gm.bytes[start : start + nbytes] = part
+        _need_written(op, 1, memory, address, address + nbytes)
+        return known
 
-    return run
+    def run(dst: GlobalView, src: LocalView) -> None:
+        part = prepare(dst, src)[0]
+        dst[0].bytes[dst[1] : dst[1] + nbytes] = part
+
+    def stage(dst: GlobalView, src: LocalView) -> Staged:
+        part, access = prepare(dst, src)
+        gm, start, _ = dst
+        work = partial(setitem, gm.bytes, slice(start, start + nbytes), part)
+        if not gm.space.tracked:
+            return work, (access,)
+        at = gm.base + start
+        return work, (access, (global_shadow, at, at + nbytes, True, 0))
+
+    return Timed(run, stage)
 
 
 def _local_to_local(op: Op, core: Core, nbytes: int) -> Executor:
     target, source = core.memory_of(op.args[0]), core.memory_of(op.args[1])
 
-    def run(dst: LocalView, src: LocalView) -> None:
+    def stage(dst: LocalView, src: LocalView) -> Staged:
         _check_local(op, 0, dst, nbytes)
         _check_local(op, 1, src, nbytes)
         to, at = dst[0], src[0]
         _need_written(op, 1, source, at, at + nbytes)
-        target.bytes[to : to + nbytes] = source.bytes[at : at + nbytes]
         target.mark(to, to + nbytes)
+        part = source.bytes[at : at + nbytes]
+        return partial(setitem, target.bytes, slice(to, to + nbytes), part), (
+            (source.shadow, at, at + nbytes, False, 1),
+            (target.shadow, to, to + nbytes, True, 0),
+        )
 
-    return run
+    return Timed(lambda dst, src: stage(dst, src)[0](), stage)
 
 
 _COPY = {"gm_to_ub": _gm_to_local, "ub_to_gm": _local_to_gm, "ub_to_ub": _local_to_local}
@@ -111,12 +152,15 @@ def _need_written(op: Op, which: int, memory: Memory, start: int, stop: int) -> 
 
 @simulates(tensor.LOCAL_TENSOR)
 def _local_tensor(op: Op, core: Core) -> Executor:
+    if op.form.name == "empty":
+        nowhere = (0, 0, [HELD, None, 0, op, None])
+        return lambda: nowhere
     dtype, _, address, length = op.args
     assert op.result is not None
     memory = core.memory_of(op.result)
     size = dtype.sizeof()
     dynamic_address, dynamic_length = isinstance(address, Value), isinstance(length, Value)
-    hold = [HELD, None, 0, op]
+    hold = [HELD, None, 0, op, None]
 
     def run(*values: int) -> LocalView:
         rest = iter(values)
@@ -159,43 +203,57 @@ def _element_fault(op: Op, view: LocalView, index: int) -> KernelError:
 def _local_get(op: Op, core: Core) -> Executor:
     memory = core.memory_of(op.args[0])
     dtype = op.args[0].type.dtype
-    data, done, size, fixed = memory.bytes, core.per_block(), dtype.sizeof(), _index(op)
+    data = memory.bytes
+    size: int = dtype.sizeof()
+    fixed = _index(op)
     load, _ = accessors(dtype)
 
-    def run(view: LocalView, index: int = fixed or 0) -> Any:
+    def check(view: LocalView, index: int) -> int:
         address, room, hold = view
         if not 0 <= index * size < room - size + 1 or not hold[0]:
             raise _element_fault(op, view, index)
         at = address + index * size
-        if at not in done:
-            if memory.first_unwritten(at, at + size) is not None:
-                raise unwritten_fault(op, 0, at, address)
-            done[at] = True
-        return load(data, at)
+        if memory.first_unwritten(at, at + size) is not None:
+            raise unwritten_fault(op, 0, at, address)
+        return at
 
-    return run
+    def run(view: LocalView, index: int = fixed or 0) -> Any:
+        return load(data, check(view, index))
+
+    def stage(view: LocalView, index: int = fixed or 0) -> Staged:
+        at = check(view, index)
+        return partial(load, data, at), ((memory.shadow, at, at + size, False, 0),)
+
+    return Timed(run, stage)
 
 
 @simulates(tensor.LOCAL_SET_VALUE)
 def _local_set(op: Op, core: Core) -> Executor:
     memory = core.memory_of(op.args[0])
     dtype = op.args[0].type.dtype
-    data, done, size = memory.bytes, core.per_block(), dtype.sizeof()
+    data = memory.bytes
+    size: int = dtype.sizeof()
     _, store = accessors(dtype)
     arrange = _set_arguments(op)
 
-    def run(view: LocalView, *values: Any) -> None:
-        index, value = arrange(values)
+    def check(view: LocalView, index: int) -> int:
         address, room, hold = view
         if not 0 <= index * size < room - size + 1 or not hold[0]:
             raise _element_fault(op, view, index)
         at = address + index * size
-        store(data, at, value)
-        if at not in done:
-            memory.mark(at, at + size)
-            done[at] = True
+        memory.mark(at, at + size)
+        return at
 
-    return run
+    def run(view: LocalView, *values: Any) -> None:
+        index, value = arrange(values)
+        store(data, check(view, index), value)
+
+    def stage(view: LocalView, *values: Any) -> Staged:
+        index, value = arrange(values)
+        at = check(view, index)
+        return partial(store, data, at, value), ((memory.shadow, at, at + size, True, 0),)
+
+    return Timed(run, stage)
 
 
 def _set_arguments(op: Op) -> Any:
@@ -216,32 +274,71 @@ def _set_arguments(op: Op) -> Any:
 @simulates(tensor.GLOBAL_GET_VALUE)
 def _global_get(op: Op, core: Core) -> Executor:
     dtype = op.args[0].type.dtype
-    size, fixed = dtype.sizeof(), _index(op)
+    size: int = dtype.sizeof()
+    fixed = _index(op)
     load, _ = accessors(dtype)
+    cache = core.cache
 
-    def run(view: GlobalView, index: int = fixed or 0) -> Any:
-        gm, start, end = view
+    def check(view: GlobalView, index: int) -> int:
+        _, start, end = view
         at = start + index * size
         if at < 0 or at + size > end:
             raise global_fault(op, 0, view, at, at + size)
+        return at
+
+    def read(gm: GlobalMemory, at: int) -> Any:
+        if cache.lines:
+            return load(memoryview(cache.load(gm, at, size)), 0)
         return load(gm.bytes, at)
 
-    return run
+    def run(view: GlobalView, index: int = fixed or 0) -> Any:
+        return read(view[0], check(view, index))
+
+    def stage(view: GlobalView, index: int = fixed or 0) -> Staged:
+        at = check(view, index)
+        return partial(read, view[0], at), _global_access(core, view[0], at, size, False)
+
+    return Timed(run, stage)
 
 
 @simulates(tensor.GLOBAL_SET_VALUE)
 def _global_set(op: Op, core: Core) -> Executor:
     dtype = op.args[0].type.dtype
-    size = dtype.sizeof()
+    size: int = dtype.sizeof()
     _, store = accessors(dtype)
     arrange = _set_arguments(op)
+    cache = core.cache
 
-    def run(view: GlobalView, *values: Any) -> None:
-        index, value = arrange(values)
-        gm, start, end = view
+    def write(gm: GlobalMemory, at: int, value: Any) -> None:
+        data = bytearray(size)
+        store(memoryview(data), 0, value)
+        cache.store(gm, at, data, op)
+
+    def check(view: GlobalView, index: int) -> int:
+        _, start, end = view
         at = start + index * size
         if at < 0 or at + size > end:
             raise global_fault(op, 0, view, at, at + size)
-        store(gm.bytes, at, value)
+        return at
 
-    return run
+    def run(view: GlobalView, *values: Any) -> None:
+        index, value = arrange(values)
+        write(view[0], check(view, index), value)
+
+    def stage(view: GlobalView, *values: Any) -> Staged:
+        index, value = arrange(values)
+        at = check(view, index)
+        # The store enters the cache when it is issued: only the scalar unit looks there.
+        write(view[0], at, value)
+        return nothing, _global_access(core, view[0], at, size, True)
+
+    return Timed(run, stage)
+
+
+def _global_access(
+    core: Core, gm: GlobalMemory, at: int, size: int, write: bool
+) -> tuple[Access, ...]:
+    if not gm.space.tracked:
+        return ()
+    at += gm.base
+    return ((core.global_shadow, at, at + size, write, 0),)

@@ -8,22 +8,28 @@ from typing import Any
 from weakref import ref
 
 from ...tracer.chip import Chip
-from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.trace import Op, Value, describe
+from .cache import DataCache
+from .clocks import queue_pipes
 from .engine import Engine
-from .memory import BLOCK_BYTES, HELD, Hold, Memory
+from .memory import HELD, Hold, Memory
 from .params import SimParams
 
 
 class Queue:
     """A `TQue` at run time. `free` holds addresses of free buffers, `waiting` enqueued tensors.
 
-    `holds` has the latest allocation of each buffer by address.
+    `holds` has the latest allocation of each buffer by address. `producer` and `consumer` are the
+    pipes that its events are between.
     """
 
-    __slots__ = ("depth", "free", "holds", "memory", "nbytes", "num", "value", "waiting")
+    __slots__ = (
+        "consumer", "depth", "free", "holds", "memory", "nbytes", "num", "producer", "value",
+        "waiting",
+    )  # fmt: skip
 
     def __init__(self, value: Value, memory: Memory) -> None:
         self.value = value
@@ -34,6 +40,10 @@ class Queue:
         self.free: deque[int] = deque()
         self.waiting: deque[Hold] = deque()
         self.holds: dict[int, Hold] = {}
+        kind = value.type
+        self.producer, self.consumer = queue_pipes(
+            kind.position, getattr(kind, "src", None), getattr(kind, "dst", None)
+        )
 
 
 class _Cache(dict[Any, Any]):
@@ -50,11 +60,22 @@ class Core:
         self.params = params
         self.engine = engine
         self.memories = {
-            name: Memory(name, chip.memory[name], params.check_uninitialised) for name in memories
+            name: Memory(name, chip.memory[name], params.check_uninitialised, engine.shadow(name))
+            for name in memories
         }
+        self.global_shadow = engine.shadow("GM")
+        self.cache = DataCache()
+        self.block = 0
         self.queues: list[Queue] = []
+        #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
+        self.tokens: dict[tuple[HardEvent, int], Any] = {}
+        #: The latest wait for each event: the operation, and its epoch.
+        self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
+        #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
+        self.notes: dict[Any, Any] = self.per_block()
 
     def per_block(self) -> Any:
         """A dict that is emptied when a block begins; it lives as long as its user."""
@@ -66,8 +87,15 @@ class Core:
         """The memory a local tensor or queue lives in."""
         return self.memories[MEMORY[value.type.position]]
 
-    def begin_block(self) -> None:
+    def begin_run(self) -> None:
+        """Forget everything of the launch before."""
+        self._noted.clear()
+        self.cache.begin_run()
+        self.engine.begin_run(self)
+
+    def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
+        self.block = block
         for memory in self.memories.values():
             memory.reset()
         self._caches = [link for link in self._caches if link() is not None]
@@ -77,11 +105,16 @@ class Core:
                 cache.clear()
         self.queues.clear()
         self.flags.clear()
-        self.engine.begin_block()
+        self.tokens.clear()
+        self.waits.clear()
+        self.cache.lines.clear()
+        self.engine.begin_block(block)
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
-        found = self.engine.end_block()
+        self.engine.end_block()
+        self.cache.clean(self.block)
+        found: list[Finding] = []
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:
@@ -98,33 +131,20 @@ class Core:
             )
         return found
 
-    def place(self, op: Op, queue: Queue, num: int, length: int) -> None:
-        """Give a queue its buffers, after those placed before; AT0104 when they do not fit."""
-        memory = queue.memory
-        each = (length + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
-        if num <= 0 or length <= 0:
-            raise error(
-                "AT0108",
-                f"{describe(queue.value)} gets {num} buffers of {length} bytes",
-                op.site,
-                hint="init_buffer(queue, num, len): num buffers of len bytes each, both positive",
-            )
-        start = memory.next
-        stop = start + num * each
-        if stop > memory.size:
-            raise error(
-                "AT0104",
-                f"{num} buffers of {each} bytes for {describe(queue.value)} end at byte {stop} of "
-                f"{memory.name}, which has {memory.size}",
-                op.site,
-                hint="fewer or smaller buffers: the earlier queues have taken "
-                f"{start} bytes of {memory.name}",
-            )
-        queue.num = num
-        queue.nbytes = each
-        queue.free.extend(range(start, stop, each))
-        memory.next = stop
-        memory.use(start, stop)
+    def findings(self) -> list[Finding]:
+        """What was found across the blocks of the launch: races, lines of several blocks, events.
+
+        Doubts about events are left out when there are races, which explain them.
+        """
+        races = self.engine.findings()
+        noted = list(self._noted.values())
+        if races:
+            noted = [f for f in noted if f.severity == "error"]
+        return races + self.cache.findings() + noted
+
+    def note(self, pair: tuple[Op, Op], found: Finding) -> None:
+        """Keep a finding about two operations, once a launch; the run goes on."""
+        self._noted.setdefault(pair, found)
 
     def queue(self, value: Value) -> Queue:
         """A new queue for a `TQue` value."""

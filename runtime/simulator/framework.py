@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...tracer.diagnostics import KernelError, error
+from ...tracer.diagnostics import Finding, KernelError, error, finding
+from ...tracer.language.enums import HardEvent, PipeID
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
-from ...tracer.trace import Op, Value, describe
+from ...tracer.trace import Op, describe
+from .clocks import EVENT_PIPES, PIPES, SCALAR
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
 
@@ -15,12 +17,18 @@ if TYPE_CHECKING:
     from .core import Core, Queue
 
 
-@simulates(rows.TPIPE, sync.PIPE_BARRIER)
+@simulates(rows.TPIPE)
 def _nothing(op: Op, core: Core) -> Executor:
     return nothing
 
 
-@simulates(rows.TQUE)
+@simulates(sync.PIPE_BARRIER)
+def _barrier(op: Op, core: Core) -> Executor:
+    """One pipe is in order by itself; only a barrier of all pipes orders anything."""
+    return core.engine.barrier if op.args[0] is PipeID.PIPE_ALL else nothing
+
+
+@simulates(rows.TQUE, rows.TQUE_BIND)
 def _queue(op: Op, core: Core) -> Executor:
     value = op.result
     assert value is not None
@@ -31,30 +39,43 @@ def _queue(op: Op, core: Core) -> Executor:
     return run
 
 
-@simulates(rows.INIT_BUFFER)
-def _init_buffer(op: Op, core: Core) -> Executor:
-    num, length = op.args[2:]
-    dynamic_num, dynamic_length = isinstance(num, Value), isinstance(length, Value)
-
-    def run(pipe: None, queue: Queue, *values: int) -> None:
-        rest = iter(values)
-        count = next(rest) if dynamic_num else num
-        core.place(op, queue, count, next(rest) if dynamic_length else length)
-
-    return run
-
-
 @simulates(rows.ALLOC_TENSOR)
 def _alloc(op: Op, core: Core) -> Executor:
+    position = op.args[0].type.position
+    limit = core.chip.position_tensors
+    acquire = core.engine.acquire if core.engine.tracked else None
+    memory = core.memory_of(op.args[0])
+
     def run(queue: Queue) -> LocalView:
         free = queue.free
         if not free:
             raise _no_buffer(op, queue)
         address = free.popleft()
-        hold = queue.holds[address] = [HELD, queue, address, op]
+        alive = 0
+        for other in core.queues:
+            if other.value.type.position is position:
+                alive += other.num - len(other.free)
+        if alive > limit:
+            raise _crowded(op, alive, limit)
+        if acquire is not None:
+            before = queue.holds.get(address)
+            if before is not None and before[4] is not None:
+                acquire(queue.producer, before[4])
+        memory.forget(address, address + queue.nbytes)
+        hold = queue.holds[address] = [HELD, queue, address, op, None]
         return (address, queue.nbytes, hold)
 
     return run
+
+
+def _crowded(op: Op, alive: int, limit: int) -> KernelError:
+    position = op.args[0].type.position.name
+    return error(
+        "AT0108",
+        f"{alive} tensors are allocated at {position} at once, {limit} is the limit",
+        op.site,
+        hint="free tensors earlier, or allocate one large tensor and take parts of it",
+    )
 
 
 def _no_buffer(op: Op, queue: Queue) -> KernelError:
@@ -79,6 +100,7 @@ def _no_buffer(op: Op, queue: Queue) -> KernelError:
 @simulates(rows.ENQUE)
 def _enque(op: Op, core: Core) -> Executor:
     depth = op.args[0].type.depth
+    release = core.engine.release if core.engine.tracked else None
 
     def run(queue: Queue, tensor: LocalView) -> None:
         hold = tensor[2]
@@ -89,6 +111,8 @@ def _enque(op: Op, core: Core) -> Executor:
             raise _full(op, queue)
         hold[0] = QUEUED
         hold[3] = op
+        if release is not None:
+            hold[4] = release(queue.producer)
         waiting.append(hold)
 
     return run
@@ -107,6 +131,8 @@ def _full(op: Op, queue: Queue) -> KernelError:
 
 @simulates(rows.DEQUE)
 def _deque(op: Op, core: Core) -> Executor:
+    acquire = core.engine.acquire if core.engine.tracked else None
+
     def run(queue: Queue) -> LocalView:
         waiting = queue.waiting
         if not waiting:
@@ -114,11 +140,18 @@ def _deque(op: Op, core: Core) -> Executor:
                 "AT0202",
                 f"deque waits for ever: nothing is enqueued to {describe(queue.value)}",
                 op.site,
+                notes=[
+                    ("allocated here, not enqueued since", hold[3].site)
+                    for hold in queue.holds.values()
+                    if hold[0]
+                ],
                 hint="the producer calls enque before the consumer calls deque",
             )
         hold = waiting.popleft()
         hold[0] = HELD
         hold[3] = op
+        if acquire is not None:
+            acquire(queue.consumer, hold[4])
         return (hold[2], queue.nbytes, hold)
 
     return run
@@ -126,12 +159,16 @@ def _deque(op: Op, core: Core) -> Executor:
 
 @simulates(rows.FREE_TENSOR)
 def _free(op: Op, core: Core) -> Executor:
+    release = core.engine.release if core.engine.tracked else None
+
     def run(queue: Queue, tensor: LocalView) -> None:
         hold = tensor[2]
         if not hold[0] or hold[1] is not queue:
             raise _not_owned(op, queue, hold)
         hold[0] = FREED
         hold[3] = op
+        if release is not None:
+            hold[4] = release(queue.consumer)
         queue.free.append(hold[2])
 
     return run
@@ -162,43 +199,86 @@ def _not_owned(op: Op, queue: Queue, hold: Hold) -> KernelError:
 
 @simulates(sync.SET_FLAG)
 def _set_flag(op: Op, core: Core) -> Executor:
-    flags = core.flags
+    flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
+    pipe = EVENT_PIPES[event][0]
+    waits = core.waits if engine.tracked else None
 
     def run(event_id: int = constant) -> None:
         key = (event, event_id)
         if not 0 <= event_id < core.chip.event_ids:
             raise _no_event(op, core, event_id)
         if key in flags:
-            raise error(
-                "AT0204",
-                f"set_flag({event.name}, {event_id}) is set already",
-                op.site,
-                notes=[("set here, not waited for since", flags[key].site)],
-                hint="an event is a single bit: wait for it before it is set again",
-            )
+            core.note((op, flags[key]), _set_twice(op, flags[key], key))
         flags[key] = op
+        if waits is not None and key in waits:
+            _check_overrun(op, core, pipe, key)
+        tokens[key] = engine.release(pipe)
 
     return run
 
 
 @simulates(sync.WAIT_FLAG)
 def _wait_flag(op: Op, core: Core) -> Executor:
-    flags = core.flags
+    flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
+    pipe = EVENT_PIPES[event][1]
+    waits = core.waits if engine.tracked else None
 
     def run(event_id: int = constant) -> None:
-        if flags.pop((event, event_id), None) is None:
+        key = (event, event_id)
+        if flags.pop(key, None) is None:
             if not 0 <= event_id < core.chip.event_ids:
                 raise _no_event(op, core, event_id)
             raise error(
                 "AT0204",
                 f"wait_flag({event.name}, {event_id}) waits for ever: nothing sets the event",
                 op.site,
+                notes=[
+                    (f"set here: {other.name}, {number}", where.site)
+                    for (other, number), where in flags.items()
+                    if other is event or number == event_id
+                ],
                 hint="set_flag with the same event and id comes first",
             )
+        engine.acquire(pipe, tokens.pop(key))
+        if waits is not None:
+            waits[key] = (op, engine.epoch(pipe))
 
     return run
+
+
+def _set_twice(op: Op, before: Op, key: tuple[HardEvent, int]) -> Finding:
+    """The error of a set without a wait in between. The run goes on: it may be a missing wait."""
+    return finding(
+        "AT0204",
+        f"set_flag({key[0].name}, {key[1]}) is set already",
+        op.site,
+        notes=[("set here, not waited for since", before.site)],
+        hint="an event is a single bit: wait for it before it is set again",
+    )
+
+
+def _check_overrun(op: Op, core: Core, pipe: int, key: tuple[HardEvent, int]) -> None:
+    """Warn when nothing orders a set after the wait for the set before."""
+    event, event_id = key
+    wait, epoch = core.waits[key]
+    waiter = EVENT_PIPES[event][1]
+    if waiter in (SCALAR, pipe) or core.engine.over(pipe, waiter, epoch):
+        return
+    core.note(
+        (op, wait),
+        finding(
+            "AT0204",
+            f"set_flag({event.name}, {event_id}) can come while the event is still set: nothing "
+            f"orders it after the wait before",
+            op.site,
+            notes=[("the wait that may be late", wait.site)],
+            severity="warning",
+            hint=f"an event back, from {PIPES[waiter]} to {PIPES[pipe]}, before the next set; or "
+            "alternate between more event ids",
+        ),
+    )
 
 
 def _no_event(op: Op, core: Core, event_id: int) -> KernelError:

@@ -41,6 +41,12 @@ class Lanes:
         self.repeat_stride = repeat_stride * BLOCK_BYTES
         self.whole_blocks = len(lanes) % per_block == 0 and lanes[-1] == len(lanes) - 1
 
+    def runs(self) -> list[tuple[int, int]]:
+        """The touched bytes as ranges of offsets, in order and without overlap."""
+        starts = np.unique(self.offsets)
+        cuts = np.flatnonzero(np.diff(starts) != self.size) + 1
+        return [(int(part[0]), int(part[-1]) + self.size) for part in np.split(starts, cuts)]
+
     def dense(self) -> bool:
         """Whether the elements follow one another without a gap."""
         flat = self.offsets.reshape(-1)
@@ -119,10 +125,8 @@ class Layout:
             return None
         part = self.lanes[which]
         if self.kind == "dense":
-            return memory.first_unwritten(address, address + part.extent)
-        starts = (part.offsets + address).reshape(-1)
-        missing = starts[written[starts] == 0]
-        return int(missing[0]) if missing.size else None
+            return written.missing(address, address + part.extent)
+        return written.missing_of((part.offsets + address).reshape(-1))
 
     def mark(self, which: int, memory: Memory, address: int) -> None:
         """Note that an operand has been written."""
@@ -130,9 +134,7 @@ class Layout:
         if self.kind == "dense":
             memory.mark(address, address + part.extent)
         elif memory.written is not None:
-            starts = (part.offsets + address).reshape(-1)
-            for byte in range(part.size):
-                memory.written[starts + byte] = 1
+            memory.written.add_all((part.offsets + address).reshape(-1), part.size)
 
     def shared(
         self, addresses: Sequence[int], in_place: Callable[[int, int], bool]

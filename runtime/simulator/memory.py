@@ -5,12 +5,13 @@ Run-time values are tuples, for speed; the static type (dtype, position) is know
 - address of global memory: `(gm, offset)`, bytes from the start of the array;
 - `GlobalTensor`: `(gm, start, end)`, bytes; `end` is the smaller of the array's and the view's end;
 - `LocalTensor`: `(address, room, hold)`, bytes; `hold` is shared by all views of one allocation:
-  `[state, queue, address, op]` with the operation that brought it into the state.
+  `[state, queue, address, op, token]` with the operation that brought it into the state, and the
+  engine's token for whoever takes it on.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,10 @@ import numpy.typing as npt
 from ...tracer.chip import BLOCK_BYTES as BLOCK_BYTES
 from ...tracer.diagnostics import KernelError, error
 from ...tracer.trace import Op, describe
+from .written import Written
+
+if TYPE_CHECKING:
+    from .shadow import Shadow
 
 #: States of a hold. Only HELD is true: the tensor may be used.
 HELD: Final = 1
@@ -36,20 +41,22 @@ POISON = 0x7FFF
 class Memory:
     """One physical on-chip memory: bytes, and which of them the block has written.
 
-    `high` is the end of the extent in use, so that starting a block poisons no more than that;
-    `next` is where the next queue buffer goes.
+    `written` knows what was written since its buffer was allocated (None: nobody asks). `high` is
+    the end of the extent in use, so that starting a block poisons no more than that; `next` is
+    where the next queue buffer goes; `shadow` notes the accesses when races are sought.
     """
 
-    __slots__ = ("array", "bytes", "high", "name", "next", "size", "written")
+    __slots__ = ("array", "bytes", "high", "name", "next", "shadow", "size", "written")
 
-    def __init__(self, name: str, size: int, track_written: bool) -> None:
+    def __init__(
+        self, name: str, size: int, track_written: bool, shadow: Shadow | None = None
+    ) -> None:
         self.name = name
         self.size = size
         self.array: npt.NDArray[np.uint8] = np.full(size // 2, POISON, np.uint16).view(np.uint8)
         self.bytes = self.array.data
-        self.written: npt.NDArray[np.uint8] | None = (
-            np.zeros(size, np.uint8) if track_written else None
-        )
+        self.written = Written(size) if track_written else None
+        self.shadow = shadow
         self.high = 0
         self.next = 0
 
@@ -57,7 +64,7 @@ class Memory:
         """Fresh memory for the next block."""
         self.array[: self.high].view(np.uint16)[:] = POISON
         if self.written is not None:
-            self.written[: self.high] = 0
+            self.written.clear(self.high)
         self.high = self.next = 0
 
     def use(self, start: int, stop: int) -> None:
@@ -66,29 +73,48 @@ class Memory:
             self.high = (stop + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
 
     def first_unwritten(self, start: int, stop: int) -> int | None:
-        """Address of the first byte of a range that was never written."""
-        if self.written is None:
-            return None
-        part = self.written[start:stop]
-        if part.all():
-            return None
-        return start + int(part.argmin())
+        """Address of the first byte of a range that was not written."""
+        return None if self.written is None else self.written.missing(start, stop)
 
     def mark(self, start: int, stop: int) -> None:
         """Note that a range has been written."""
         if self.written is not None:
-            self.written[start:stop] = 1
+            self.written.add(start, stop)
+
+    def forget(self, start: int, stop: int) -> None:
+        """A range changes hands: what is there is garbage to its new owner."""
+        if self.written is not None:
+            self.written.discard(start, stop)
+
+
+class Space:
+    """Arrays that share bytes, as one stretch of global memory.
+
+    `base` is its address on a device that exists nowhere: the same in each run.
+    """
+
+    __slots__ = ("base", "bytes", "name", "tracked")
+
+    def __init__(self, name: str, data: memoryview, base: int, tracked: bool) -> None:
+        self.name = name
+        self.bytes = data
+        self.base = base
+        self.tracked = tracked
 
 
 class GlobalMemory:
-    """An array argument: its parameter's name and its bytes."""
+    """An array argument: its parameter's name, its bytes, and its address in its space."""
 
-    __slots__ = ("bytes", "name", "nbytes")
+    __slots__ = ("base", "bytes", "name", "nbytes", "space")
 
-    def __init__(self, name: str, data: memoryview) -> None:
+    def __init__(
+        self, name: str, data: memoryview, space: Space | None = None, at: int = 0
+    ) -> None:
         self.name = name
         self.bytes = data
         self.nbytes = len(data)
+        self.space = space or Space(name, data, 0, False)
+        self.base = self.space.base + at
 
 
 #: What a `GlobalTensor` is before `set_global_buffer`.
@@ -172,5 +198,6 @@ def unwritten_fault(op: Op, which: int, address: int, base: int) -> KernelError:
         "AT0203",
         f"{op.spec.name} reads element {element} of {describe(value)}, which was never written",
         op.site,
-        hint="copy or compute into the tensor first; a fresh tensor holds garbage",
+        hint="copy or compute into the tensor first; a fresh tensor holds garbage, in a used "
+        "buffer too",
     )

@@ -12,22 +12,19 @@ from typing import Any
 import numpy as np
 
 from ...tracer.diagnostics import Finding, KernelError, error
-from ...tracer.language.dtypes import DataType
 from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import (
     GlobalPointerType,
     GlobalTensorType,
-    LocalTensorType,
-    QueueType,
 )
 from ...tracer.ops.tensor import SET_GLOBAL_BUFFER
 from ...tracer.trace import Assign, Declare, Op, Trace, Value
-from . import scalars
+from .arguments import arguments
 from .codegen import Writer
 from .core import Core
-from .engine import ProgramOrder
-from .memory import GlobalMemory
+from .engine import Engine, Pipes, ProgramOrder
 from .params import SimParams, SimResult
+from .queued import QueuedPipes
 from .registry import factory_of
 from .views import MAX_BLOCKS
 
@@ -55,7 +52,7 @@ class _Machine:
 
     def __init__(self, program: Program, params: SimParams) -> None:
         self.params = params
-        engine = ProgramOrder()
+        engine = _engine(params)
         self.core = Core(program.trace.chip, program._memories, params, engine)
         names: dict[str, Any] = dict(program._bound)
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
@@ -96,7 +93,7 @@ def simulate(
         raise error(
             "AT0113", f"a grid of {blocks} blocks", hint=f"a grid has 1 to {MAX_BLOCKS} blocks"
         )
-    values = _arguments(program, args)
+    values = arguments(program.trace, program.written, args)
     order = list(range(blocks))
     if params.seed is not None:
         random.Random(params.seed).shuffle(order)
@@ -117,21 +114,31 @@ def _machine(program: Program, params: SimParams) -> _Machine:
 
 def _run(machine: _Machine, values: Sequence[Any], order: Sequence[int]) -> SimResult:
     core, block = machine.core, machine.block
+    core.begin_run()
     found: dict[Finding, None] = {}
     left = machine.params.op_budget
     ops = 0
     with np.errstate(all="ignore"):
         for index in order:
-            core.begin_block()
+            core.begin_block(index)
             try:
                 count, left = block(left, index, len(order), *values)
             except KernelError as fault:
-                raise KernelError(
-                    [_in_block(f, index, len(order)) for f in fault.findings] + list(found)
-                ) from None
+                faults = [_in_block(f, index, len(order)) for f in fault.findings]
+                raise KernelError(core.findings() + faults + list(found)) from None
             ops += count
             found.update(dict.fromkeys(core.end_block()))
-    return SimResult(len(order), ops, tuple(found))
+    findings = core.findings() + list(found)
+    if any(f.severity == "error" for f in findings):
+        raise KernelError(sorted(findings, key=lambda f: f.severity != "error"))
+    return SimResult(len(order), ops, tuple(findings))
+
+
+def _engine(params: SimParams) -> Engine:
+    if params.schedule == "program":
+        return Pipes(True) if params.detect_races else ProgramOrder()
+    seed = (params.seed or 0) if params.schedule == "random" else None
+    return QueuedPipes(params.detect_races, seed)
 
 
 def _in_block(finding: Finding, index: int, blocks: int) -> Finding:
@@ -156,52 +163,6 @@ def _restored_on_error(arrays: Sequence[Any]) -> Iterator[None]:
         raise
 
 
-# -- arguments ------------------------------------------------------------------------------------
-
-
-def _arguments(program: Program, args: Sequence[Any]) -> list[Any]:
-    params = program.trace.params
-    if len(args) != len(params):
-        raise error(
-            "AT0113",
-            f"{program.trace.name} takes {len(params)} arguments, not {len(args)}",
-            hint="one entry a parameter: " + ", ".join(p.name for p in params),
-        )
-    return [
-        _address(param.name, arg, k in program.written)
-        if isinstance(param.type, GlobalPointerType)
-        else _scalar(param.name, arg, param.type)
-        for k, (param, arg) in enumerate(zip(params, args, strict=True))
-    ]
-
-
-def _address(name: str, array: Any, written: bool) -> tuple[GlobalMemory, int]:
-    if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
-        raise error(
-            "AT0113",
-            f"the argument for `{name}` is no C-contiguous NumPy array",
-            hint="np.ascontiguousarray makes one",
-        )
-    if written and not array.flags.writeable:
-        raise error(
-            "AT0113",
-            f"the kernel writes to `{name}`, but the array is read-only",
-            hint="pass a writable array, such as a copy",
-        )
-    data = array.reshape(-1).view(np.uint8).data
-    return (GlobalMemory(name, data if written else data.toreadonly()), 0)
-
-
-def _scalar(name: str, value: Any, dtype: DataType) -> Any:
-    if dtype.is_int() and not dtype.fits(int(value)):
-        raise error(
-            "AT0113",
-            f"the argument for `{name}` is {value}, which {dtype} cannot hold",
-            hint="pass a NumPy integer of a wider dtype",
-        )
-    return scalars.constant(value, dtype)
-
-
 # -- what a trace needs ---------------------------------------------------------------------------
 
 
@@ -210,8 +171,9 @@ def _memories(trace: Trace) -> tuple[str, ...]:
     found: set[str] = set()
     for node in trace.walk():
         result = node.result if isinstance(node, Op) else None
-        if result is not None and isinstance(result.type, LocalTensorType | QueueType):
-            found.add(MEMORY[result.type.position])
+        position = None if result is None else getattr(result.type, "position", None)
+        if position is not None:
+            found.add(MEMORY[position])
     return tuple(sorted(found))
 
 

@@ -9,6 +9,7 @@ of the scalar program and writes the operation inline as Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...tracer.diagnostics import error
@@ -23,6 +24,51 @@ if TYPE_CHECKING:
 Executor: TypeAlias = Callable[..., Any]
 Factory: TypeAlias = "Callable[[Op, Core], Executor]"
 Emitter: TypeAlias = "Callable[[Op, Writer], None]"
+
+#: Does the work of a call whose operands are known and checked.
+Work: TypeAlias = Callable[[], Any]
+#: Shadow of the memory (None: not looked at), address range, whether it writes, operand's index.
+Access: TypeAlias = "tuple[Any, int, int, bool, int]"
+Stage: TypeAlias = "Callable[..., tuple[Work, tuple[Access, ...]]]"
+
+
+class Timed:
+    """The executor of an operation that touches memory, in the two forms that engines need.
+
+    `run` checks and works at once. `stage` only checks, and returns the work and its accesses; what
+    it checks holds at the time of issue. A factory returns a `Timed` where a plain callable would
+    hide the accesses from the search for races.
+    """
+
+    __slots__ = ("run", "stage")
+
+    def __init__(self, run: Executor, stage: Stage) -> None:
+        self.run = run
+        self.stage = stage
+
+    def __call__(self, *values: Any) -> Any:
+        """Check and work at once."""
+        return self.run(*values)
+
+
+def staged(run: Executor) -> Timed:
+    """Any executor as a `Timed` one, without accesses. Tensors keep their state of now."""
+    if isinstance(run, Timed):
+        return run
+
+    def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
+        for value in values:
+            if _is_local(value) and not value[2][0]:
+                run(*values)  # finds the fault
+        frozen = [(v[0], v[1], list(v[2])) if _is_local(v) else v for v in values]
+        return partial(run, *frozen), ()
+
+    return Timed(run, stage)
+
+
+def _is_local(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 3 and type(value[2]) is list
+
 
 EXECUTORS: dict[OpSpec, Factory] = {}
 FAMILY_EXECUTORS: dict[str, Factory] = {}
@@ -108,19 +154,24 @@ def specialise(op: Op, passed: int, make: Callable[[tuple[Any, ...]], Executor])
     leading = sum(isinstance(arg, Value) for arg in op.args[:passed])
     if len(operands(op)) == leading:
         return make(op.args[passed:])
-    cache: dict[tuple[Any, ...], Executor] = {}
+    cache: dict[tuple[Any, ...], Timed] = {}
+
+    def find(key: tuple[Any, ...]) -> Timed:
+        if len(cache) >= MAX_CACHED:
+            cache.clear()
+        rest = iter(key)
+        made = cache[key] = staged(make(tuple(fill(arg, rest) for arg in op.args[passed:])))
+        return made
 
     def run(*values: Any) -> None:
         key = values[leading:]
-        inner = cache.get(key)
-        if inner is None:
-            if len(cache) >= MAX_CACHED:
-                cache.clear()
-            rest = iter(key)
-            inner = cache[key] = make(tuple(fill(arg, rest) for arg in op.args[passed:]))
-        inner(*values[:leading])
+        (cache.get(key) or find(key)).run(*values[:leading])
 
-    return run
+    def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
+        key = values[leading:]
+        return (cache.get(key) or find(key)).stage(*values[:leading])
+
+    return Timed(run, stage)
 
 
 def fill(arg: Any, values: Any) -> Any:

@@ -25,14 +25,11 @@ from ...tracer.ops._vector import Slots, selected, slots_of, widest
 from ...tracer.trace import Op, Value
 from .lanes import Lanes, Layout, dense_lanes
 from .memory import LocalView, Memory, local_fault, unwritten_fault
-from .registry import Executor, nothing, simulates, specialise
+from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
-
-#: What does the work of a call once its operands' addresses are known.
-Work = Callable[[], object]
 
 
 @simulates(family="vec_binary")
@@ -71,43 +68,52 @@ def _specialised(
         return nothing
     memory = core.memory_of(op.args[0])
     needs = [lanes.extent for lanes in layout.lanes]
-    known: dict[tuple[int, ...], Work] = {}
-    ready: dict[tuple[int, ...], Work] = core.per_block()
+    known: dict[tuple[int, ...], tuple[Work, tuple[Access, ...]]] = {}
+    touch = _toucher(op, memory, slots, layout)
 
-    def run(*tensors: LocalView) -> None:
+    def stage(*tensors: LocalView) -> tuple[Work, tuple[Access, ...]]:
         for tensor, need in zip(tensors, needs, strict=True):
             if tensor[1] < need or not tensor[2][0]:
                 raise _fault(op, layout, tensors)
         key = tuple([tensor[0] for tensor in tensors])
-        work = ready.get(key)
-        if work is None:
-            work = known.get(key)
-            if work is None:
-                work = known[key] = _prepared(op, memory, slots, layout, tensors, cell)
-            _touch(op, memory, slots, layout, key)
-            ready[key] = work
-        work()
+        found = known.get(key)
+        if found is None:
+            work = _prepared(op, memory, slots, layout, tensors, cell)
+            found = known[key] = (work, _accesses(memory, slots, layout, key))
+        touch(key)
+        return found
 
-    return run if cell is None else _numbered(op, slots, cell, run)
+    def run(*tensors: LocalView) -> None:
+        stage(*tensors)[0]()
+
+    timed = Timed(run, stage)
+    return timed if cell is None else _numbered(op, slots, cell, timed)
 
 
-def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], run: Executor) -> Executor:
+def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], timed: Timed) -> Executor:
     """The executor of a call that has a number behind its tensors."""
     assert slots.scalar is not None
     value = op.args[slots.scalar]
     if not isinstance(value, Value):
-        return run
+        return timed
     dtype = op.args[slots.like].type.dtype
     convert = converter(value.type, dtype)
     ranged = "number_range" in op.spec.extra
 
-    def run_with(*values: Any) -> None:
-        cell[()] = convert(values[-1])
-        if ranged and (fault := rules.bad_number(op.spec, cell.item(), dtype, op.site)):
+    def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
+        number = convert(values[-1])
+        if ranged and (fault := rules.bad_number(op.spec, number, dtype, op.site)):
             raise fault
-        run(*values[:-1])
+        work, accesses = timed.stage(*values[:-1])
 
-    return run_with
+        def numbered() -> object:
+            # The work may wait while the program goes on to the next call.
+            cell[()] = number
+            return work()
+
+        return numbered, accesses
+
+    return Timed(lambda *values: stage(*values)[0](), stage)
 
 
 def _prepared(
@@ -128,6 +134,18 @@ def _prepared(
     return _work(op, memory, slots, layout, key, cell)
 
 
+def _accesses(
+    memory: Memory, slots: Slots, layout: Layout, addresses: Sequence[int]
+) -> tuple[Access, ...]:
+    """What a call reads, then what it writes."""
+    found: list[Access] = []
+    for which, writes in (*((k, False) for k in slots.inputs), (0, True)):
+        base = addresses[which]
+        for start, stop in layout.lanes[which].runs():
+            found.append((memory.shadow, base + start, base + stop, writes, which))
+    return tuple(found)
+
+
 def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     for which, (tensor, lanes) in enumerate(zip(tensors, layout.lanes, strict=True)):
         fault = local_fault(op, which, tensor, lanes.extent)
@@ -136,16 +154,35 @@ def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     raise AssertionError("the access is fine")
 
 
-def _touch(op: Op, memory: Memory, slots: Slots, layout: Layout, addresses: Sequence[int]) -> None:
-    """Check that what is read was written; the destination is from now on.
+def _toucher(
+    op: Op, memory: Memory, slots: Slots, layout: Layout
+) -> Callable[[Sequence[int]], None]:
+    """What checks that the inputs were written, and notes that the destination is from now on."""
+    written = memory.written
+    if written is None:
+        return lambda addresses: None
 
-    Once in a block is enough for each set of addresses: what is written stays so.
-    """
-    for which in slots.inputs:
-        missing = layout.first_unwritten(which, memory, addresses[which])
-        if missing is not None:
-            raise unwritten_fault(op, which, missing, addresses[which])
-    layout.mark(0, memory, addresses[0])
+    def touch(addresses: Sequence[int]) -> None:
+        for which in slots.inputs:
+            missing = layout.first_unwritten(which, memory, addresses[which])
+            if missing is not None:
+                raise unwritten_fault(op, which, missing, addresses[which])
+        layout.mark(0, memory, addresses[0])
+
+    if layout.kind != "dense":
+        return touch
+    need = layout.lanes[0].extent
+    inputs = [(k, layout.lanes[k].extent + 31) for k in slots.inputs]
+    find = written.holes.find
+
+    def touch_dense(addresses: Sequence[int]) -> None:
+        for k, extent in inputs:
+            if find(1, addresses[k] >> 5, (addresses[k] + extent) >> 5) >= 0:
+                touch(addresses)
+                return
+        written.add(addresses[0], addresses[0] + need)
+
+    return touch_dense
 
 
 # -- what is selected -----------------------------------------------------------------------------

@@ -169,6 +169,19 @@ ROWS: list[Accepted] = [
         (0, [0] * 5),
     ),
     accepted(
+        "reversed and len of a runtime range",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in reversed(range(n)):
+                gm.set_value(i, len(range(n)) - i)
+        """,
+        (3, [3, 2, 1, 0]),
+        (0, [0]),
+    ),
+    accepted(
         "sum that starts from a constant",
         """
         @asc.jit

@@ -229,6 +229,7 @@ ROWS: list[Refused] = [
             asc.data_copy(local, gm, 16)
             queue.enque(local)
             asc.data_copy(gm, local, 16)
+            queue.free_tensor(queue.deque(out.dtype))
         """,
     ),
     refused(
@@ -252,6 +253,53 @@ ROWS: list[Refused] = [
         @asc.jit
         def kernel(out: asc.GlobalAddress):
             asc.wait_flag(asc.HardEvent.MTE2_V, 0)
+        """,
+    ),
+    refused(
+        "AT0208",
+        "no-event",
+        "A vector function that does not wait for the copy before it",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 16)
+            asc.data_copy(local, gm, 16)
+            asc.add(local, local, local, 16)
+        """,
+    ),
+    refused(
+        "AT0209",
+        "neighbour",
+        "A block that reads what another block writes",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 8)
+            asc.data_copy(local, gm, 8)
+            asc.set_flag(asc.HardEvent.MTE2_MTE3, 0)
+            asc.wait_flag(asc.HardEvent.MTE2_MTE3, 0)
+            asc.data_copy(gm[8 * asc.get_block_idx() :], local, 8)
+        """,
+        blocks=2,
+    ),
+    refused(
+        "AT0210",
+        "cached",
+        "A copy of what the scalar unit has just stored",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, 1)
+            asc.set_flag(asc.HardEvent.S_MTE2, 0)
+            asc.wait_flag(asc.HardEvent.S_MTE2, 0)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 16)
+            asc.data_copy(local, gm, 16)
         """,
     ),
     refused(
@@ -284,6 +332,16 @@ ROWS: list[Refused] = [
         def kernel(out: asc.GlobalAddress):
             source = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
             asc.data_copy(asc.LocalTensor(out.dtype, asc.TPosition.A1, 0, 64), source, 64)
+        """,
+    ),
+    refused(
+        "AT0307",
+        "inline",
+        "C++ text in the simulator",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            asc.inline("AscendC::PipeBarrier<PIPE_ALL>();")
         """,
     ),
     refused(

@@ -214,6 +214,39 @@ ROWS: list[Accepted] = [
         (1, [25, 4, 0]),
     ),
     accepted(
+        "comparison of tuples, lists, dicts",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            if (n, 1) < (3, 0) or [n] == [7]:
+                gm.set_value(0, 1)
+            if {"size": n} != {"size": 3} and (n, 2) in [(4, 2), (7, 2)]:
+                gm.set_value(1, 1)
+        """,
+        (2, [1, 0]),
+        (7, [1, 1]),
+        (3, [0, 0]),
+    ),
+    accepted(
+        "copies",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            from copy import deepcopy
+
+            sizes = [[n], 1]
+            other = deepcopy(sizes)
+            other[0][0] += 1
+            gm.set_value(0, sizes[0][0])
+            gm.set_value(1, other[0][0])
+        """,
+        (5, [5, 6]),
+    ),
+    accepted(
         "inheritance and super",
         """
         class Base:

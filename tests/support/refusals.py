@@ -55,6 +55,20 @@ ROWS: list[Refused] = [
     ),
     refused(
         "AT0101",
+        "two-functions",
+        "A function chosen by a runtime condition",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            step = (lambda x: x + 1) if n > 0 else (lambda x: x - 1)
+            gm.set_value(0, step(n))
+        """,
+        4,
+    ),
+    refused(
+        "AT0101",
         "loop-changes-kind",
         "A variable that a loop turns into another kind",
         """
@@ -182,6 +196,38 @@ ROWS: list[Refused] = [
             gm.set_global_buffer(out)
             for i in n:
                 gm.set_value(i, i)
+        """,
+        3,
+    ),
+    refused(
+        "AT0107",
+        "tensor-iteration",
+        "Iteration over a tensor",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for value in gm:
+                gm.set_value(n, value)
+        """,
+        3,
+    ),
+    refused(
+        "AT0107",
+        "array-index",
+        "Indexing an array of constants by a runtime value",
+        """
+        import numpy as np
+
+        TABLE = np.arange(4)
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, int(TABLE[n]))
         """,
         3,
     ),
@@ -664,6 +710,24 @@ ROWS: list[Refused] = [
             gm.set_value(0, n * 1j)
         """,
         0,
+    ),
+    refused(
+        "AT0302",
+        "float64",
+        "A dtype that no chip has",
+        """
+        import numpy as np
+
+        SCALE = np.float64(0.5)
+
+
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(0, int(n * SCALE))
+        """,
+        3,
     ),
     refused(
         "AT0303",

@@ -48,7 +48,7 @@ class Accepted:
 class Refused:
     """A program that ends with the error `code`; the golden file `name` has the whole message.
 
-    `args` are the arguments of the launch after `out`.
+    `args` are the arguments of the launch after `out`, on `blocks` blocks.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Refused:
     source: str
     args: tuple[Any, ...] = ()
     dtype: Any = np.int32
+    blocks: int = 1
 
 
 def accepted(name: str, source: str, *runs: tuple[Any, ...], **options: Any) -> Accepted:
@@ -82,10 +83,12 @@ def load(source: str, modules: dict[str, Any] | None = None) -> dict[str, Any]:
     return vars(module)
 
 
-def launch(source: str, args: Iterable[Any], dtype: Any = np.int32, size: int = 16) -> Any:
-    """Launch a program's `kernel` on one block; the array `out`."""
+def launch(
+    source: str, args: Iterable[Any], dtype: Any = np.int32, size: int = 16, blocks: int = 1
+) -> Any:
+    """Launch a program's `kernel`; the array `out`."""
     out = np.zeros(size, dtype)
-    load(source)["kernel"][1](out, *args)
+    load(source)["kernel"][blocks](out, *args)
     return out
 
 

@@ -95,6 +95,47 @@ class RoundMode(IntEnum):
     CAST_ODD = 6
 
 
+class Hardware(IntEnum):
+    """A physical memory (`Hardware`)."""
+
+    GM = 0
+    UB = 1
+    L1 = 2
+    L0A = 3
+    L0B = 4
+    L0C = 5
+    BIAS = 6
+    FIXBUF = 7
+    MAX = 8
+
+
+class CacheMode(IntEnum):
+    """How the L2 cache treats a tensor's data (`CacheMode`)."""
+
+    CACHE_MODE_NORMAL = 0
+    CACHE_MODE_DISABLE = 1
+    CACHE_MODE_LAST = 2
+    CACHE_MODE_PERSISTENT = 4
+
+
+class CacheRwMode(IntEnum):
+    """Which accesses a cache hint is about (`CacheRwMode`)."""
+
+    READ = 1
+    WRITE = 2
+    RW = 3
+
+
+class DataFormat(IntEnum):
+    """Layout of a tensor's data (`DataFormat`)."""
+
+    ND = 0
+    NZ = 1
+    NCHW = 2
+    NC1HWC0 = 3
+    NHWC = 4
+
+
 #: Physical memory behind each position, and the memories a vector kernel reaches.
 MEMORY: dict[TPosition, str] = {
     TPosition.GM: "GM",
@@ -109,4 +150,16 @@ MEMORY: dict[TPosition, str] = {
     TPosition.VECIN: "UB",
     TPosition.VECCALC: "UB",
     TPosition.VECOUT: "UB",
+}
+
+#: The same memories by the name of `Hardware`.
+HARDWARE: dict[Hardware, str] = {
+    Hardware.GM: "GM",
+    Hardware.UB: "UB",
+    Hardware.L1: "L1",
+    Hardware.L0A: "L0A",
+    Hardware.L0B: "L0B",
+    Hardware.L0C: "L0C",
+    Hardware.BIAS: "BT",
+    Hardware.FIXBUF: "FB",
 }

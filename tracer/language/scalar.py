@@ -204,6 +204,10 @@ class Scalar(Value):
         return to_int(self)
 
 
+# Python's own messages name the type: 'runtime scalar' object is not callable.
+Scalar.__name__ = "runtime scalar"
+
+
 def _emit(recorder: Recorder, spec: OpSpec, args: tuple[Any, ...], dtype: DataType) -> Scalar:
     result = Scalar(dtype, recorder.block)
     recorder.record(spec, spec.forms[0], args, result)
@@ -215,13 +219,14 @@ def emit(spec: OpSpec, args: tuple[Any, ...], dtype: DataType) -> Scalar:
     return _emit(current(spec.name), spec, args, dtype)
 
 
-def _unsupported(op: str, *operands: Any) -> Exception:
+def _unsupported(op: str, *operands: Any, hint: str = "") -> Exception:
     texts = " and ".join(describe(o) for o in operands)
     return error(
         "AT0302",
         f"`{op}` is not defined for {texts}",
         current(op).site(),
-        hint="operands of a runtime operation are runtime scalars and Python or NumPy numbers",
+        hint=hint
+        or "operands of a runtime operation are runtime scalars and Python or NumPy numbers",
     )
 
 
@@ -242,7 +247,7 @@ def _adapt(op: str, dtype: DataType, constant: Any) -> DataType | None:
         other = of_constant(constant)
         common = None if other is None else promote(dtype, other)
         if common is None:
-            raise _unsupported(op, constant)
+            raise _unsupported(op, constant, hint=f"a Python number adapts: {constant.item()!r}")
         return common
     if isinstance(constant, bool | int):
         if dtype.kind == "f":
@@ -531,7 +536,7 @@ def _holds(
     value: Any, recorder: Recorder, assumed: dict[Sign, bool], seen: dict[int, bool]
 ) -> bool:
     """Whether a value is at least zero if the assumed signs are right."""
-    known = value if isinstance(value, Sign) else None
+    known: bool | Sign | None = value if isinstance(value, Sign) else None
     if known is None:
         if not isinstance(value, Scalar):
             return bool(value >= 0)

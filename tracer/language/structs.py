@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+from .dtypes import int32, uint32
+from .enums import DataFormat
+from .types import ArrayType
+
 
 class ParamStruct:
     """Base of the parameter structs: `cpp` names the Ascend C struct, `ctypes` its field types."""
@@ -63,3 +67,68 @@ class UnaryRepeatParams(ParamStruct):
 
     cpp: ClassVar[str] = "AscendC::UnaryRepeatParams"
     ctypes: ClassVar[tuple[str, ...]] = ("uint16_t", "uint16_t", "uint8_t", "uint8_t")
+
+
+class ShapeInfo(ParamStruct):
+    """Shape of a tensor (`AscendC::ShapeInfo`): its dimensions, those before padding, the layout.
+
+    Shapes are arrays (`asc.array`) or sequences of integers.
+    """
+
+    cpp: ClassVar[str] = "AscendC::ShapeInfo"
+    #: The parameters of the constructor; arrays are passed as they are.
+    ctypes: ClassVar[tuple[str, ...]] = ("uint8_t", "", "uint8_t", "", "AscendC::DataFormat")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        original_shape: Any = None,
+        data_format: DataFormat | None = None,
+    ) -> None:
+        self._shape = _dimensions(shape)
+        self._original = _dimensions(original_shape)
+        self.data_format = DataFormat.ND if data_format is None else data_format
+
+    def shape(self, dim: Any) -> Any:
+        """A dimension."""
+        return self._shape[dim]
+
+    def original_shape(self, dim: Any) -> Any:
+        """A dimension before padding."""
+        return self._shape[dim] if self._original is None else self._original[dim]
+
+    def snapshot(self) -> StructArg:
+        """The constructor's arguments; nothing for an empty shape."""
+        if self._shape is None:
+            return StructArg(type(self), ())
+        original = self._shape if self._original is None else self._original
+        return StructArg(
+            type(self),
+            (len(self._shape), self._shape, len(original), original, self.data_format),
+        )
+
+
+def _dimensions(shape: Any) -> Any:
+    """An array of uint32, which is what C++ takes dimensions as."""
+    if isinstance(shape, list | tuple):
+        return ArrayType.proxy.make(ArrayType(uint32, len(shape)), tuple(shape))
+    if shape is not None and shape.type.element is int32:
+        shape.type = ArrayType(uint32, shape.type.length)
+    return shape
+
+
+class MrgSortSrcList(ParamStruct):
+    """Two to four sorted lists of one dtype (`AscendC::MrgSortSrcList<T>`)."""
+
+    cpp: ClassVar[str] = "AscendC::MrgSortSrcList"
+    ctypes: ClassVar[tuple[str, ...]] = ("", "", "", "")
+
+    def __init__(
+        self, dtype: Any, src1: Any, src2: Any, src3: Any = None, src4: Any = None
+    ) -> None:
+        self.dtype = dtype
+        self.lists = tuple(src for src in (src1, src2, src3, src4) if src is not None)
+
+    def snapshot(self) -> StructArg:
+        """The lists."""
+        return StructArg(type(self), self.lists)

@@ -16,14 +16,29 @@ import numpy as np
 
 from ..diagnostics import error
 from ..language.dtypes import DataType
-from ..language.enums import HardEvent, PipeID, RoundMode, TPosition
-from ..language.structs import BinaryRepeatParams, ParamStruct, UnaryRepeatParams
+from ..language.enums import (
+    CacheMode,
+    CacheRwMode,
+    HardEvent,
+    Hardware,
+    PipeID,
+    RoundMode,
+    TPosition,
+)
+from ..language.structs import BinaryRepeatParams, ParamStruct, ShapeInfo, UnaryRepeatParams
 from ..language.types import (
+    AllocatorType,
+    ArrayType,
+    BufType,
     GlobalPointerType,
     GlobalTensorType,
+    HandleType,
     LocalTensorType,
     PipeType,
+    PoolType,
     QueueType,
+    ShapeInfoType,
+    StructType,
 )
 from ..trace import Recorder, Value, current, describe
 
@@ -35,8 +50,11 @@ PIPES = frozenset(pipe.name.removeprefix("PIPE_") for pipe in PipeID)
 
 #: What a parameter is to a call: a tensor that is read or written, a scalar or struct, a C++
 #: template argument, an object that is neither (pipes, queues, tensors that only are named), what
-#: C++ does not see, and the switch behind the template argument `isSetMask`.
-ROLES = frozenset({"in", "out", "inout", "value", "template", "object", "host", "set_mask"})
+#: C++ does not see, and the switch behind the template argument `isSetMask`. 'rebind' is an object
+#: that the call makes name or hold something else, 'lvalue' one that C++ wants in a variable.
+ROLES = frozenset(
+    {"in", "out", "inout", "value", "template", "object", "host", "set_mask", "rebind", "lvalue"}
+)
 
 
 class Param(NamedTuple):
@@ -137,6 +155,14 @@ def _is_mask(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) in (1, 2) and all(map(_is_int, value))
 
 
+def _is_shape(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_int, value)))
+
+
+def _is_data(value: Any) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, ArrayType | StructType)
+
+
 def _of_type(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, Value) and type(value.type) is cls
 
@@ -166,7 +192,24 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "local": ("a LocalTensor", _of_type(LocalTensorType)),
     "tpipe": ("a TPipe", _of_type(PipeType)),
     "queue": ("a TQue", _of_type(QueueType)),
+    "buf": ("a TBuf", _of_type(BufType)),
+    "pool": ("a TBufPool", _of_type(PoolType)),
+    "opt_pool": ("a TBufPool or None", lambda v: v is None or _of_type(PoolType)(v)),
+    "handle": ("a TBufHandle", _of_type(HandleType)),
+    "allocator": ("a LocalMemAllocator", _of_type(AllocatorType)),
     "position": ("an asc.TPosition", _is_a(TPosition)),
+    "opt_position": ("an asc.TPosition", lambda v: v is None or isinstance(v, TPosition)),
+    "hardware": ("an asc.Hardware", _is_a(Hardware)),
+    "cache_mode": ("an asc.CacheMode", _is_a(CacheMode)),
+    "cache_rw_mode": ("an asc.CacheRwMode", _is_a(CacheRwMode)),
+    "shape_info": ("an asc.ShapeInfo", _is_a(ShapeInfo)),
+    "shape_value": ("a shape of get_shape_info", _of_type(ShapeInfoType)),
+    "data": ("a struct or array", _is_data),
+    "path": ("field names and indices", _is_a(tuple)),
+    "values": ("numbers", _is_a(tuple)),
+    "opt_values": ("a tuple of values or None", lambda v: v is None or isinstance(v, tuple | list)),
+    "shape": ("a shape (integers) or None", _is_shape),
+    "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),

@@ -32,7 +32,7 @@ def _local_slice_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -
     if offset is not None:
         offset = offset + start * tensor.dtype.sizeof() if type(start) is int else None
     return LocalTensorType.proxy.view(  # type: ignore[no-any-return]
-        tensor.type, recorder.block, size, offset, tensor.base
+        tensor.type, recorder.block, size, offset, tensor.base, tensor.owner
     )
 
 
@@ -62,6 +62,13 @@ def _check_index(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 def _bind_buffer(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     tensor, address, size = args
+    if address is None:
+        raise error(
+            "AT0106",
+            f"set_global_buffer of {describe(tensor)} without an address",
+            recorder.site(),
+            hint="set_global_buffer(address[, size]) with a GlobalAddress",
+        )
     dtype: DataType = address.type.dtype
     known = tensor.type.dtype
     if known is not None and known is not dtype:
@@ -72,6 +79,7 @@ def _bind_buffer(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             hint="one GlobalTensor has one dtype: make a second one",
         )
     tensor.type = GlobalTensorType(dtype)
+    tensor.unsized = size is None and (tensor.unsized or not tensor.bound)
     tensor.size = None if tensor.bound else size
     tensor.bound = True
 
@@ -113,7 +121,7 @@ SET_GLOBAL_BUFFER = register(
                 "set",
                 (
                     _TENSOR,
-                    Param("buffer", "address"),
+                    Param("buffer", "address", default=None),
                     Param("buffer_size", "opt_int", "value", None),
                 ),
             ),
@@ -192,6 +200,7 @@ LOCAL_TENSOR = register(
         "A tensor at an address of on-chip memory (`AscendC::LocalTensor<T>(pos, addr, size)`); "
         "`addr` in bytes, `tile_size` in elements.",
         (
+            Form("empty", (Param("dtype", "dtype", "host"),)),
             Form(
                 "make",
                 (

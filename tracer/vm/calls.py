@@ -189,13 +189,9 @@ def _bind_slowly(
     names = code.co_varnames
     values: dict[str, Any] = dict(zip(names[:argc], args, strict=False))
     extra = args[argc:]
-    if extra and not code.co_flags & _VARARGS:
-        takes = f"{argc} positional argument{'' if argc == 1 else 's'}"
-        raise TypeError(
-            f"{name}() takes {takes} but {len(args)} {'was' if len(args) == 1 else 'were'} given"
-        )
     rest: dict[str, Any] = {}
     positional_only = names[: code.co_posonlyargcount]
+    defaults = function.__defaults__ or ()
     for key, value in kwargs.items():
         if key in names[: argc + kwonly] and key not in positional_only:
             if key in values:
@@ -203,9 +199,16 @@ def _bind_slowly(
             values[key] = value
         elif code.co_flags & _VARKEYWORDS:
             rest[key] = value
+        elif wrong := [n for n in positional_only if n in kwargs]:
+            raise TypeError(
+                f"{name}() got some positional-only arguments passed as keyword arguments: "
+                f"'{', '.join(wrong)}'"
+            )
         else:
             raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
-    defaults = function.__defaults__ or ()
+    if extra and not code.co_flags & _VARARGS:
+        by_name = sum(n in values for n in names[argc : argc + kwonly])
+        raise _too_many(name, argc, len(args), len(defaults), by_name)
     for key, value in zip(names[argc - len(defaults) : argc], defaults, strict=True):
         values.setdefault(key, value)
     for key, value in (function.__kwdefaults__ or {}).items():
@@ -220,6 +223,18 @@ def _bind_slowly(
         k += 1
     if code.co_flags & _VARKEYWORDS:
         slots[k] = rest
+
+
+def _too_many(name: str, takes: int, given: int, defaults: int, by_name: int) -> TypeError:
+    """As CPython words it; `by_name` keyword-only arguments were given as well."""
+    wanted = f"from {takes - defaults} to {takes}" if defaults else str(takes)
+    wanted += " positional argument" + ("s" if defaults or takes != 1 else "")
+    got = str(given)
+    if by_name:
+        got += f" positional argument{'s' if given != 1 else ''} (and {by_name} keyword-only"
+        got += f" argument{'s' if by_name != 1 else ''})"
+    verb = "was" if given == 1 and not by_name else "were"
+    return TypeError(f"{name}() takes {wanted} but {got} {verb} given")
 
 
 def _require(name: str, missing: list[str], kind: str) -> None:

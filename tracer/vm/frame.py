@@ -88,7 +88,8 @@ class Poison:
             f"{name} {self.reason}",
             site,
             notes=self.notes,
-            hint=f"give {name} a value of one type on every path before it is used here",
+            hint=f"give {name} a number or a tensor of one type, or the same object, on every path "
+            "before it is used here",
         )
 
 

@@ -58,14 +58,7 @@ def loop_header(vm: Machine, frame: Frame, arg: Any) -> Any:
     """The label of a `while` loop: remember the state, the loop may turn out a runtime one."""
     if frame.pc in frame.stops:
         return STOP
-    vm.steps += 1
-    if vm.steps > vm.options.step_limit or vm.recorded > vm.options.unroll_hard_limit:
-        raise error(
-            "AT0114",
-            f"a loop decided while tracing does not end within {vm.steps} iterations",
-            frame.site(),
-            hint="its condition is constant: let it depend on a runtime value to get a C++ loop",
-        )
+    vm.count_step("a loop decided while tracing")
     vm.journaling = True
     frame.snapshots[frame.pc] = Snapshot(vm, frame)
     return None
@@ -151,14 +144,18 @@ def load_const(vm: Machine, frame: Frame, value: Any) -> None:
     frame.stack.append(value)
 
 
+def _unbound_local(frame: Frame, slot: int) -> UnboundLocalError:
+    name = frame.code.slot_names[slot]
+    return UnboundLocalError(
+        f"cannot access local variable '{name}' where it is not associated with a value"
+    )
+
+
 @handles("LOAD_FAST")
 def load_fast(vm: Machine, frame: Frame, slot: int) -> None:
     value = frame.slots[slot]
     if value is UNBOUND:
-        name = frame.code.slot_names[slot]
-        raise UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value"
-        )
+        raise _unbound_local(frame, slot)
     if value.__class__ is Poison:
         raise value.fail(frame.site())
     frame.stack.append(value)
@@ -190,10 +187,7 @@ def store_fast(vm: Machine, frame: Frame, slot: int) -> None:
 @handles("DELETE_FAST")
 def delete_fast(vm: Machine, frame: Frame, slot: int) -> None:
     if frame.slots[slot] is UNBOUND:
-        name = frame.code.slot_names[slot]
-        raise UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value"
-        )
+        raise _unbound_local(frame, slot)
     frame.slots[slot] = UNBOUND
 
 
@@ -213,6 +207,8 @@ def read_cell(vm: Machine, frame: Frame, slot: int) -> Any:
         value = cell.cell_contents
     except ValueError:
         name = frame.code.slot_names[slot]
+        if not frame.program.is_free(slot):
+            raise _unbound_local(frame, slot) from None
         raise NameError(
             f"cannot access free variable '{name}' where it is not associated with a value in "
             "enclosing scope"
@@ -539,13 +535,28 @@ def dict_update(vm: Machine, frame: Frame, i: int) -> None:
     frame.stack[-i].update(items)
 
 
+def _called(first: Any, second: Any) -> str:
+    """A function about to be called as CPython's messages name it."""
+    function = second if first is NULL else first
+    name = getattr(function, "__qualname__", None)
+    if name is None:
+        return str(function)
+    module = getattr(function, "__module__", None)
+    return f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+
+
 @handles("DICT_MERGE")
 def dict_merge(vm: Machine, frame: Frame, i: int) -> None:
     items = frame.stack.pop()
     target = frame.stack[-i]
+    if not hasattr(type(items), "keys"):
+        called = _called(frame.stack[-i - 3], frame.stack[-i - 2])
+        kind = type(items).__name__
+        raise TypeError(f"{called} argument after ** must be a mapping, not {kind}")
     for key in items:
         if key in target:
-            raise TypeError(f"got multiple values for keyword argument '{key}'")
+            called = _called(frame.stack[-i - 3], frame.stack[-i - 2])
+            raise TypeError(f"{called} got multiple values for keyword argument '{key}'")
         if not isinstance(key, str):
             raise TypeError("keywords must be strings")
     vm.touch(target)
@@ -668,8 +679,12 @@ def call_kw(vm: Machine, frame: Frame, n: int) -> None:
 @handles("CALL_EX")
 def call_ex(vm: Machine, frame: Frame, has_kwargs: bool) -> None:
     kwargs = dict(frame.stack.pop()) if has_kwargs else {}
-    args = list(special.items_of(vm, frame.stack.pop()))
-    frame.stack.append(_invoke(vm, frame, args, kwargs))
+    items = frame.stack.pop()
+    kind = type(items)
+    if not (isinstance(items, Value) or hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")):
+        called = _called(frame.stack[-2], frame.stack[-1])
+        raise TypeError(f"{called} argument after * must be an iterable, not {kind.__name__}")
+    frame.stack.append(_invoke(vm, frame, list(special.items_of(vm, items)), kwargs))
 
 
 @handles("RETURN_VALUE")
@@ -739,6 +754,7 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
     iterator = frame.stack[-1]
     if iterator.__class__ is RangeState:
         return for_range(vm, frame, iterator, target)
+    vm.count_step("a loop over a Python iterator")
     try:
         value = advance(vm, iterator)
     except StopIteration:

@@ -173,6 +173,17 @@ class Machine(Recorder):
 
     # -- state of Python objects ----------------------------------------------------------------
 
+    def count_step(self, what: str) -> None:
+        """An iteration begins of a loop that is unrolled without a known end."""
+        self.steps += 1
+        if self.steps > self.options.step_limit or self.recorded > self.options.unroll_hard_limit:
+            raise error(
+                "AT0114",
+                f"{what} does not end within {self.steps} iterations",
+                self.site(),
+                hint="its end is constant: let it depend on a runtime value to get a C++ loop",
+            )
+
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
         self.lineage = (len(self.born), self.lineage)

@@ -9,6 +9,8 @@ element by element; anything else is poison.
 from __future__ import annotations
 
 import struct
+from enum import Enum
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -274,11 +276,15 @@ class Merger:
         for v, site in zip(values, sites, strict=True):
             if v is not UNBOUND and not any(v is s for s in seen):
                 seen.append(v)
-                notes.append((f"{_quoted(name)} is {spelled(v)} here", site))
+                note = (f"{_quoted(name)} is {spelled(v)} here", site)
+                if note not in notes:
+                    notes.append(note)
         if any(unbound):
             reason = "has no value on some of the paths that lead here"
         else:
-            reason = f"is {' or '.join(spelled(v) for v in seen[:2])}, depending on a runtime value"
+            texts = list(dict.fromkeys(map(spelled, seen)))
+            texts = texts[:2] if len(texts) > 1 else [texts[0], "another"]
+            reason = f"is {' or '.join(texts)}, depending on a runtime value"
         poison = Poison(name, reason, tuple(notes[:2]))
         self.poisoned.append(poison)
         return poison
@@ -313,8 +319,13 @@ def spelled(value: Any) -> str:
     """A value in a message: its text, or what it is."""
     if isinstance(value, Value):
         return f"a runtime {value.type}"
+    if isinstance(value, FunctionType):
+        return "a lambda" if value.__name__ == "<lambda>" else f"the function {value.__name__}"
+    if isinstance(value, Enum):
+        return str(value)
     text = repr(value)
-    return text if len(text) <= 40 else f"a {type(value).__name__}"
+    # The default repr holds an address.
+    return what_is(value) if len(text) > 40 or " at 0x" in text else text
 
 
 def merged(

@@ -75,23 +75,35 @@ def _own(vm: Machine, obj: Any, name: str) -> FunctionType | None:
 _HEAP_TYPE = 1 << 9
 
 
+def _are_alike(a: Any, b: Any) -> bool:
+    """Whether two objects are containers that CPython compares element by element."""
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list, dict))
+
+
 def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """`a op b`, comparisons included."""
     if type(a) in _FAST and type(b) in _FAST:
         return _OPERATORS[op](a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
-    if mine is None and theirs is None:
+    if mine is None and theirs is None and not (op == "!=" and _by_eq(vm, a, b)):
         if isinstance(a, Value) or isinstance(b, Value):
             return _runtime_operation(vm, op, a, b)
+        if op in _COMPARISONS and _are_alike(a, b):
+            from .sequences import compare, holds_runtime
+
+            if holds_runtime(a) or holds_runtime(b):
+                return compare(vm, op, a, b)
         return _checked(vm, _OPERATORS[op](a, b))
-    tries = [(mine, a, b, left), (theirs, b, a, right)]
-    if type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None:
-        tries.reverse()
-    for method, x, y, name in tries:
+    for method, x, y, name in _tries(op, (mine, a, b, left), (theirs, b, a, right)):
         if method is None:
             native = type_lookup(type(x), name)
-            result = NotImplemented if native is None else native(x, y)
+            equal = _own(vm, x, "__eq__") if native is object.__ne__ else None
+            if equal is not None:
+                result = vm.call(equal, (x, y))
+                result = result if result is NotImplemented else unary(vm, "not", result)
+            else:
+                result = NotImplemented if native is None else native(x, y)
         else:
             result = vm.call(method, (x, y))
         if result is not NotImplemented:
@@ -106,8 +118,41 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
 
 
+def _by_eq(vm: Machine, a: Any, b: Any) -> bool:
+    """Whether `!=` is the negation of a kernel class's `==`."""
+    return _own(vm, a, "__eq__") is not None or _own(vm, b, "__eq__") is not None
+
+
+_Try = tuple[Any, Any, Any, str]
+
+
+def _tries(op: str, forward: _Try, reflected: _Try) -> list[_Try]:
+    """The methods of an operator's two sides in the order in which Python asks them."""
+    (mine, a, b, _), (theirs, *_) = forward, reflected
+    derived = type(b) is not type(a) and issubclass(type(b), type(a)) and theirs is not None
+    if op in _COMPARISONS:
+        return [reflected, forward] if derived else [forward, reflected]
+    if type(a) is type(b):
+        return [forward]
+    if mine is None and op in "+*" and isinstance(a, _SEQUENCES):
+        # Joining and repeating come after the arithmetic of the other side.
+        return [reflected, forward]
+    overridden = type_lookup(type(a), reflected[3]) is not type_lookup(type(b), reflected[3])
+    return [reflected, forward] if derived and overridden else [forward, reflected]
+
+
+_SEQUENCES = (list, tuple, str, bytes, bytearray)
+
+
 def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """An operator with a runtime operand and something that may be no number."""
+    if op == "%" and isinstance(a, str):
+        raise error(
+            "AT0107",
+            f"the text of {describe(b)} is not known while tracing",
+            vm.site(),
+            hint="print(f'{x}') prints on the device; other text needs a constant",
+        )
     try:
         return _OPERATORS[op](a, b)
     except TypeError as exc:
@@ -160,6 +205,8 @@ def get_item(vm: Machine, container: Any, index: Any) -> Any:
         return vm.call(method, (container, index))
     if isinstance(container, type):
         return container[index]  # type: ignore[index]
+    if isinstance(index, Scalar) and not isinstance(container, Value):
+        operator.index(index)
     return _checked(vm, container[index])
 
 
@@ -269,6 +316,6 @@ def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, type | ModuleType):
         if id(obj) not in vm.local_classes:
             vm.write_outer(f"the attribute `{name}` of `{obj.__name__}`")
-    else:
+    elif not isinstance(obj, Value):
         vm.touch(obj)
     setattr(obj, name, value)

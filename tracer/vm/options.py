@@ -15,12 +15,12 @@ class TraceOptions:
 
     unroll_limit: a loop over a constant range unrolls while its recorded operations stay within
     this number. unroll_hard_limit: operations after which a loop that must unroll is refused.
-    step_limit: bytecode instructions after which tracing is refused as endless.
+    step_limit: iterations of unrolled loops after which tracing is refused as endless.
     """
 
     unroll_limit: int = 64
     unroll_hard_limit: int = 65536
-    step_limit: int = 20_000_000
+    step_limit: int = 1_000_000
 
 
 @dataclass(slots=True)

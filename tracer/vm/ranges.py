@@ -23,23 +23,27 @@ class RuntimeRange:
     def _refuse(self, what: str) -> Any:
         raise error(
             "AT0107",
-            f"{what} over a range that ends at {describe(self.stop)} needs a loop on the device",
+            f"{what} a range that ends at {describe(self.stop)} needs a loop on the device",
             current(what).site(),
             hint="write `for i in range(n):` itself; enumerate, zip, list and friends need a "
             "constant range",
         )
 
+    def unit_step(self) -> bool:
+        """Whether it goes up or down by one."""
+        return type(self.step) is int and self.step in (1, -1)
+
     def __iter__(self) -> Any:
-        return self._refuse("iteration")
+        return self._refuse("iteration over")
 
     def __len__(self) -> int:
-        return self._refuse("the length")  # type: ignore[no-any-return]
+        return self._refuse("the length of")  # type: ignore[no-any-return]
 
     def __getitem__(self, index: Any) -> Any:
         return self._refuse("indexing")
 
     def __reversed__(self) -> Any:
-        return self._refuse("reversed")
+        return self._refuse("reversing")
 
 
 class RangeState:

@@ -9,6 +9,7 @@ import collections.abc
 import functools
 import importlib
 from collections.abc import Callable
+from types import CellType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .generators import VMGenerator, advance
 from .heap import ReplayIterator
 from .objects import binary, get_attr, set_attr, type_lookup
 from .ranges import RangeState, RuntimeRange
+from .sequences import holds_runtime
 from .text import RuntimeText, print_
 
 if TYPE_CHECKING:
@@ -76,17 +78,23 @@ def contains(vm: Machine, item: Any, container: Any) -> Any:
         state = RuntimeRange(container.start, container.stop, container.step)
         return _in_range(vm, item, state)
     if isinstance(container, list | tuple | set | frozenset | dict) and (
-        isinstance(item, Scalar) or any(isinstance(c, Scalar) for c in container)
+        _compares_specially(vm, item) or any(_compares_specially(vm, c) for c in container)
     ):
         found: Any = False
         for element in container:
             if element is item:
                 return True
-            found = _or(vm, found, binary(vm, "==", element, item))
+            equal = binary(vm, "==", element, item)
+            found = either(vm, found, equal if isinstance(equal, Scalar) else truth_of(vm, equal))
             if found is True:
                 return True
         return found
     return item in container
+
+
+def _compares_specially(vm: Machine, value: Any) -> bool:
+    """Whether `==` of a value is more than CPython can do by itself."""
+    return holds_runtime(value) or vm.is_interpreted(type_lookup(type(value), "__eq__"))
 
 
 def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
@@ -99,14 +107,15 @@ def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
         )
     low, high = (r.start, r.stop) if r.step > 0 else (r.stop, r.start)
     ops = ("<=", "<") if r.step > 0 else ("<", "<=")
-    inside = _and(vm, binary(vm, ops[0], low, item), binary(vm, ops[1], item, high))
+    inside = both(vm, binary(vm, ops[0], low, item), binary(vm, ops[1], item, high))
     if r.step in (1, -1):
         return inside
     offset = binary(vm, "%", binary(vm, "-", item, r.start), r.step)
-    return _and(vm, inside, binary(vm, "==", offset, 0))
+    return both(vm, inside, binary(vm, "==", offset, 0))
 
 
-def _or(vm: Machine, a: Any, b: Any) -> Any:
+def either(vm: Machine, a: Any, b: Any) -> Any:
+    """`a or b` of bools, at run time or not, both computed."""
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return scalar.emit(arith.LOR, (scalar.truth(a), scalar.truth(b)), bool_)
     if isinstance(a, Scalar):
@@ -114,7 +123,8 @@ def _or(vm: Machine, a: Any, b: Any) -> Any:
     return True if a else b
 
 
-def _and(vm: Machine, a: Any, b: Any) -> Any:
+def both(vm: Machine, a: Any, b: Any) -> Any:
+    """`a and b` of bools, at run time or not, both computed."""
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return scalar.emit(arith.LAND, (scalar.truth(a), scalar.truth(b)), bool_)
     if isinstance(a, Scalar):
@@ -323,8 +333,8 @@ def _has_kernel_order(vm: Machine, value: Any) -> bool:
     return any(vm.is_interpreted(type_lookup(type(value), n)) for n in ("__lt__", "__gt__"))
 
 
-SPECIAL[id(min)] = _extremum(min, arith.MIN, pybuiltins.min_)
-SPECIAL[id(max)] = _extremum(max, arith.MAX, pybuiltins.max_)
+min_ = SPECIAL[id(min)] = _extremum(min, arith.MIN, pybuiltins.min_)
+max_ = SPECIAL[id(max)] = _extremum(max, arith.MAX, pybuiltins.max_)
 
 
 @replaces(sum)
@@ -354,7 +364,7 @@ def pow_(vm: Machine, base: Any, exp: Any, mod: Any = None) -> Any:
 def any_(vm: Machine, items: Any) -> Any:
     result: Any = False
     for item in _lazily(vm, items):
-        result = _or(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
+        result = either(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
         if result is True:
             return True
     return scalar.truth(result) if isinstance(result, Scalar) else result
@@ -364,7 +374,7 @@ def any_(vm: Machine, items: Any) -> Any:
 def all_(vm: Machine, items: Any) -> Any:
     result: Any = True
     for item in _lazily(vm, items):
-        result = _and(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
+        result = both(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
         if result is False:
             return False
     return scalar.truth(result) if isinstance(result, Scalar) else result
@@ -432,7 +442,15 @@ def _native_iterable(vm: Machine, value: Any) -> Any:
 
 
 SPECIAL[id(zip)] = _iterator_maker(zip)
-SPECIAL[id(reversed)] = _iterator_maker(reversed)
+_reversed_iterator = _iterator_maker(reversed)
+
+
+@replaces(reversed)
+def reversed_(vm: Machine, value: Any) -> Any:
+    if isinstance(value, RuntimeRange) and value.unit_step():
+        last = binary(vm, "-", value.stop, value.step)
+        return RuntimeRange(last, binary(vm, "-", value.start, value.step), -value.step)
+    return _reversed_iterator(vm, value)
 
 
 @replaces(enumerate)
@@ -510,6 +528,13 @@ for _native in (list, tuple, set, frozenset):
 # -- objects and introspection --------------------------------------------------------------------
 
 
+@replaces(type)
+def type_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], Scalar):
+        return {"f": float, "b": bool}.get(args[0].type.kind, int)
+    return type(*args, **kwargs)
+
+
 @replaces(isinstance)
 def isinstance_(vm: Machine, value: Any, classes: Any) -> bool:
     if isinstance(value, Scalar):
@@ -554,6 +579,9 @@ def delattr_(vm: Machine, obj: Any, name: Any) -> None:
 
 @replaces(len)
 def len_(vm: Machine, value: Any) -> Any:
+    if isinstance(value, RuntimeRange) and value.unit_step():
+        low, high = (value.start, value.stop)[:: value.step]
+        return max_(vm, binary(vm, "-", high, low), 0)
     method = type_lookup(type(value), "__len__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else len(value)
 
@@ -569,7 +597,7 @@ def super_(vm: Machine, *args: Any) -> Any:
         raise RuntimeError("super(): __class__ cell not found")
     cls = frame.slots[names.index("__class__")].cell_contents
     first = frame.slots[0]
-    if hasattr(first, "cell_contents"):
+    if isinstance(first, CellType):
         first = first.cell_contents
     return super(cls, first)
 

@@ -1,0 +1,97 @@
+"""Event ids: set twice without a wait, waited for without a set, set and never waited for."""
+
+from __future__ import annotations
+
+from ...tracer.diagnostics import Finding, finding
+from ...tracer.ops import sync
+from ...tracer.trace import Op, Value
+from .state import State
+from .walk import Walker, handles
+
+_IDS = 1 << 8
+
+
+def _key(op: Op) -> int | None:
+    """The event and its id as one number, or None when the device decides which."""
+    event_id = op.args[1]
+    if isinstance(event_id, Value):
+        return None
+    return int(op.args[0]) * _IDS + int(event_id)
+
+
+def _unknown(state: State, op: Op) -> None:
+    """Some id of the event is set or cleared: nothing is known of any of them from here on."""
+    event = int(op.args[0])
+    state.maybe |= {_whole(event)}
+    state.flags = {key: at for key, at in state.flags.items() if key // _IDS != event}
+
+
+def _whole(event: int) -> int:
+    return -1 - event
+
+
+@handles(sync.SET_FLAG)
+def _set(walker: Walker, state: State, op: Op) -> None:
+    key = _key(op)
+    if key is None:
+        _unknown(state, op)
+        return
+    if state.maybe:
+        if _whole(key // _IDS) in state.maybe:
+            return
+        # Were it set, the kernel would have gone wrong here.
+        state.maybe -= {key}
+    before = state.flags.get(key)
+    if before is not None:
+        walker.report(
+            state,
+            op,
+            "AT0204",
+            f"set_flag({op.args[0].name}, {op.args[1]}) is set already",
+            notes=[("set here, not waited for since", before.site)],
+            hint="an event is a single bit: wait for it before it is set again",
+        )
+    state.flags[key] = op
+
+
+@handles(sync.WAIT_FLAG)
+def _wait(walker: Walker, state: State, op: Op) -> None:
+    key = _key(op)
+    if key is None:
+        _unknown(state, op)
+        return
+    if state.flags.pop(key, None) is not None:
+        return
+    if state.maybe:
+        if _whole(key // _IDS) in state.maybe:
+            return
+        if key in state.maybe:
+            state.maybe -= {key}
+            return
+    walker.report(
+        state,
+        op,
+        "AT0204",
+        f"wait_flag({op.args[0].name}, {op.args[1]}) waits for ever: nothing sets the event",
+        notes=[
+            (f"set here: {other.args[0].name}, {other.args[1]}", other.site)
+            for other in state.flags.values()
+            if other.args[0] is op.args[0] or other.args[1] == op.args[1]
+        ],
+        hint="set_flag with the same event and id comes first",
+    )
+
+
+def left_set(walker: Walker, state: State) -> list[Finding]:
+    """Events that are set at the end of the kernel on every path."""
+    return [
+        finding(
+            "AT0204",
+            f"set_flag({op.args[0].name}, {op.args[1]}) is never waited for",
+            op.site,
+            severity="warning",
+            hint="a set that nothing consumes disturbs the next user of the event id",
+        )
+        for op in state.flags.values()
+        if id(op) not in walker.found
+    ]

@@ -1,0 +1,295 @@
+"""The life of a queue's tensors: alloc, enque, deque, free, and nothing else in between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tracer.diagnostics import Finding, finding
+from ...tracer.language.types import QueueType
+from ...tracer.ops import buffers
+from ...tracer.ops import framework as rows
+from ...tracer.trace import Op, Value, describe
+from .state import Hold, Known, State, Tensors
+from .walk import Walker, handles
+
+_ORDER = "a queue's tensors go alloc_tensor, enque, deque, free_tensor, in this order"
+
+
+def _queue(state: State, op: Op, which: int = 0) -> Known | None:
+    """What is known of the queue an operation works on.
+
+    A queue that is not the kernel's own (none is known now) may be any of them.
+    """
+    key = id(op.args[which])
+    if key not in state.queues:
+        state.forget()
+        return None
+    return state.queues[key]
+
+
+#: Which operand of a form is the tensor, by the id of the form.
+_TENSOR: dict[int, int | None] = {}
+
+
+def _tensor(op: Op) -> Any:
+    """The tensor that an operation takes or fills in, or None."""
+    key = id(op.form)
+    if key not in _TENSOR:
+        kinds = [param.kind for param in op.form.params]
+        _TENSOR[key] = kinds.index("local") if "local" in kinds else None
+    which = _TENSOR[key]
+    return None if which is None else op.args[which]
+
+
+def _without(tensors: Tensors, hold: Hold) -> Tensors:
+    if len(tensors) == 1:
+        return {}
+    rest = tensors.copy()
+    del rest[hold]
+    return rest
+
+
+@handles(rows.INIT_BUFFER, buffers.POOL_INIT_BUFFER)
+def _init(walker: Walker, state: State, op: Op) -> None:
+    """The queue begins anew, whatever was known of it."""
+    queue = op.args[1]
+    if not isinstance(queue.type, QueueType):
+        return
+    known = _queue(state, op, 1)
+    if id(queue) in state.queues:
+        for hold in () if known is None else (*known[1], *known[2]):
+            hold.lost = True
+        num = op.args[2]
+        state.queues[id(queue)] = (None if isinstance(num, Value) else int(num), {}, {})
+
+
+def _take_back(state: State, key: int, op: Op) -> None:
+    """A reset takes the buffers of a queue: its tensors are over."""
+    known = state.queues[key]
+    if known is not None:
+        for hold in (*known[1], *known[2]):
+            hold.freed = op
+    state.queues[key] = (0, {}, {})
+
+
+@handles(rows.RESET, rows.DESTROY, rows.INIT)
+def _reset(walker: Walker, state: State, op: Op) -> None:
+    for key in state.queues:
+        _take_back(state, key, op)
+
+
+@handles(buffers.POOL_RESET)
+def _reset_pool(walker: Walker, state: State, op: Op) -> None:
+    """Queues that have memory of this pool alone begin anew; others may."""
+    for key in state.queues:
+        parents = walker.parents.get(key, set())
+        if parents == {id(op.args[0])} and state.queues[key] is not None:
+            _take_back(state, key, op)
+        elif parents != {None}:
+            state.queues[key] = None
+
+
+@handles(
+    rows.ALLOC_EVENT_ID,
+    rows.RELEASE_EVENT_ID,
+    rows.FETCH_EVENT_ID,
+    rows.GET_BASE_ADDR,
+    rows.FREE_ALL_EVENT,
+    rows.HAS_IDLE_BUFFER,
+    rows.HAS_TENSOR_IN_QUE,
+    rows.VACANT_IN_QUE,
+    rows.GET_TENSOR_COUNT,
+    buffers.INIT_BUF_POOL,
+    buffers.POOL_INIT_BUF_POOL,
+)
+def _keeps(walker: Walker, state: State, op: Op) -> None:
+    """Nothing that is followed here changes."""
+
+
+@handles(rows.ALLOC_TENSOR)
+def _alloc(walker: Walker, state: State, op: Op) -> None:
+    queue = op.args[0]
+    known = _queue(state, op)
+    hold = Hold(queue, op, lost=known is None)
+    if known is not None:
+        num, held, waiting = known
+        if num is not None and len(held) + len(waiting) >= num:
+            _no_buffer(walker, state, op, known)
+            state.queues[id(queue)] = None
+        else:
+            state.queues[id(queue)] = (num, {**held, hold: op}, waiting)
+            if walker.crowded(queue.type.position):
+                _check_position(walker, state, op)
+    walker.bind(state, op, _tensor(op), hold)
+
+
+def _no_buffer(walker: Walker, state: State, op: Op, known: Known) -> None:
+    num, held, waiting = known
+    what = describe(op.args[0])
+    if not num:
+        walker.report(
+            state,
+            op,
+            "AT0202",
+            f"{what} has no buffers yet",
+            hint="call pipe.init_buffer(queue, num, len) first, on every path",
+        )
+        return
+    walker.report(
+        state,
+        op,
+        "AT0202",
+        f"alloc_tensor waits for ever: all {num} buffers of {what} are in use",
+        notes=[
+            *(("not freed since", at.site) for at in held.values()),
+            *(("enqueued here, never taken", at.site) for at in waiting.values()),
+        ],
+        hint="call free_tensor when a tensor is done, or give the queue more buffers",
+    )
+
+
+def _check_position(walker: Walker, state: State, op: Op) -> None:
+    """Tensors of all queues at one position, those of unknown queues left out."""
+    position = op.args[0].type.position
+    limit = walker.chip.position_tensors
+    count = sum(
+        len(known[1]) + len(known[2])
+        for key, known in state.queues.items()
+        if known is not None and walker.queues[key].type.position is position
+    )
+    if count > limit:
+        walker.report(
+            state,
+            op,
+            "AT0108",
+            f"{count} tensors are allocated at {position.name} at once, {limit} is the limit",
+            hint="free tensors earlier, or allocate one large tensor and take parts of it",
+        )
+
+
+@handles(rows.ENQUE)
+def _enque(walker: Walker, state: State, op: Op) -> None:
+    queue = op.args[0]
+    known = _queue(state, op)
+    hold = _own(walker, state, op, known)
+    if known is None or hold is None:
+        return
+    num, held, waiting = known
+    if len(waiting) >= queue.type.depth > 0:
+        walker.report(
+            state,
+            op,
+            "AT0202",
+            f"{describe(queue)} is full: {len(waiting)} tensors are enqueued and its depth is "
+            f"{queue.type.depth}",
+            notes=[("enqueued here, not taken yet", at.site) for at in waiting.values()],
+            hint="the second template argument of TQue is how many enques may come in a row",
+        )
+    state.queues[id(queue)] = (num, _without(held, hold), {**waiting, hold: op})
+
+
+@handles(rows.DEQUE)
+def _deque(walker: Walker, state: State, op: Op) -> None:
+    queue = op.args[0]
+    known = _queue(state, op)
+    if known is None or not known[2]:
+        if known is not None:
+            walker.report(
+                state,
+                op,
+                "AT0202",
+                f"deque waits for ever: nothing is enqueued to {describe(queue)}",
+                notes=[("allocated here, not enqueued since", at.site) for at in known[1].values()],
+                hint="the producer calls enque before the consumer calls deque",
+            )
+        hold = Hold(queue, op, lost=True)
+    else:
+        num, held, waiting = known
+        hold = next(iter(waiting))
+        state.queues[id(queue)] = (num, {**held, hold: op}, _without(waiting, hold))
+    walker.bind(state, op, _tensor(op), hold)
+
+
+@handles(rows.FREE_TENSOR)
+def _free(walker: Walker, state: State, op: Op) -> None:
+    known = _queue(state, op)
+    hold = _own(walker, state, op, known)
+    if known is None or hold is None:
+        return
+    num, held, waiting = known
+    hold.freed = op
+    state.queues[id(op.args[0])] = (num, _without(held, hold), waiting)
+
+
+def _own(walker: Walker, state: State, op: Op, known: Known | None) -> Hold | None:
+    """The tensor that `enque` or `free_tensor` hands over, when the queue surely holds it.
+
+    Otherwise it is reported, or the queue is unknown from here on.
+    """
+    queue, tensor = op.args[0], _tensor(op)
+    name = op.spec.name.rpartition(".")[2]
+    hold = walker.lookup(state, tensor)
+    if hold.queue is not queue and not (hold.lost and hold.queue is None):
+        owner = "no queue" if hold.queue is None else describe(hold.queue)
+        walker.suspect.add(id(hold.queue))
+        _refuse(
+            walker,
+            state,
+            op,
+            f"{name} gives {describe(tensor)} to {describe(queue)}, "
+            f"but it was allocated by {owner}",
+        )
+        return None
+    if known is None or hold.lost:
+        state.queues[id(queue)] = None
+        return None
+    if hold in known[1]:
+        return hold
+    if hold in known[2]:
+        text, note, at = "is enqueued", "enqueued here", known[2][hold]
+    elif hold.freed is not None:
+        text, note, at = "has been freed", "freed here", hold.freed
+    else:
+        return None
+    _refuse(walker, state, op, f"{name} of {describe(tensor)}, which {text}", (note, at))
+    return None
+
+
+def _refuse(
+    walker: Walker, state: State, op: Op, text: str, note: tuple[str, Op] | None = None
+) -> None:
+    notes = [] if note is None else [(note[0], note[1].site)]
+    walker.report(state, op, "AT0202", text, notes=notes, hint=_ORDER)
+
+
+def left_behind(walker: Walker, state: State) -> list[Finding]:
+    """Tensors that are held or enqueued at the end of the kernel on every path.
+
+    A queue that has findings already is left out: what it holds is their consequence.
+    """
+    out = []
+    for key, known in state.queues.items():
+        if known is None or key in walker.suspect:
+            continue
+        what = describe(walker.queues[key])
+        for op in known[1].values():
+            out.append(
+                finding(
+                    "AT0202",
+                    f"a tensor of {what} is never freed",
+                    op.site,
+                    severity="warning",
+                    hint="call free_tensor, or enque it for its consumer",
+                )
+            )
+        for op in known[2].values():
+            out.append(
+                finding(
+                    "AT0202",
+                    f"a tensor enqueued to {what} is never taken",
+                    op.site,
+                    severity="warning",
+                    hint="the consumer calls deque and free_tensor once for each enque",
+                )
+            )
+    return out

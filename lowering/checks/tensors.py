@@ -1,0 +1,83 @@
+"""Uses of tensors: after free, between enque and deque."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...tracer.ops import buffers, tensor
+from ...tracer.trace import Op, Value, describe
+from .state import UNKNOWN, Hold, State, Why
+from .walk import Plan, Walker, handles
+
+_MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
+
+
+@handles(tensor.LOCAL_TENSOR, buffers.ALLOCATOR_ALLOC)
+def _placed(walker: Walker, state: State, op: Op) -> None:
+    """A tensor of no queue."""
+    walker.bind(state, op, None, Hold(None, op))
+
+
+@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET)
+def _of_buffer(walker: Walker, state: State, op: Op) -> None:
+    """A tensor of a TBuf, which no queue takes."""
+    walker.bind(state, op, None, Hold(op.args[0], op))
+
+
+def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
+    """An operation that has no handler of its own."""
+    args = op.args
+    queues = state.queues
+    for k, role in plan.used:
+        hold = walker.lookup(state, args[k])
+        owner = hold.queue
+        if owner is None:
+            continue
+        if hold.lost:
+            continue
+        known = queues.get(id(owner))
+        if known is None or hold in known[1]:
+            continue
+        if hold in known[2]:
+            text, note, at = "is enqueued", "enqueued here", known[2][hold]
+        elif hold.freed is not None:
+            text, note, at = "has been freed", "freed here", hold.freed
+        else:
+            continue
+        happens, why = _amount(plan, args)
+        if happens:
+            walker.report(
+                state,
+                op,
+                "AT0202",
+                f"{op.spec.name} {_verb(role)} {describe(args[k])}, which {text}",
+                notes=[(note, at.site)],
+                hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
+                why=why,
+            )
+    if plan.pipes:
+        state.forget()
+    for k in plan.queues:
+        if id(args[k]) in state.queues:
+            state.queues[id(args[k])] = None
+        else:
+            state.forget()
+    for k in plan.rebinds:
+        state.tensors[id(args[k])] = UNKNOWN
+
+
+def _verb(role: str) -> str:
+    return "writes" if role == "out" else "reads"
+
+
+def _amount(plan: Plan, args: tuple[Any, ...]) -> tuple[bool, Why]:
+    """Whether an operation does anything, and on what that depends."""
+    why: Why = None
+    for k in plan.amounts:
+        parts = args[k] if isinstance(args[k], tuple) else (args[k],)
+        if not any(isinstance(part, Value) for part in parts):
+            if not any(parts):
+                return False, None
+        elif not any(part for part in parts if not isinstance(part, Value)):
+            why = _MAYBE_NOTHING
+    return True, why

@@ -1,0 +1,92 @@
+"""What happens before what on one core: vector clocks with a slot for each pipe.
+
+`known[p][q]` says up to which epoch of pipe q everything is over when pipe p begins its next
+operation. A release (a flag that is set, a tensor that is enqueued or freed) takes a copy of the
+clock of its pipe and begins a new epoch there; an acquire (a wait, a deque, an alloc) merges that
+copy into the clock of its own pipe. An access made in epoch e of pipe q is over for pipe p when
+`known[p][q] >= e`.
+
+The scalar unit issues all operations, so what it has waited for is over for everything issued
+later. Its own accesses are not: another pipe needs an event of the scalar unit to know of them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from ...tracer.language.enums import HardEvent, TPosition
+
+#: The pipes of a core; a pipe is its index here.
+PIPES: Final = ("S", "V", "MTE2", "MTE3", "MTE1", "M", "FIX")
+PIPE_INDEX: Final = {name: index for index, name in enumerate(PIPES)}
+SCALAR: Final = 0
+
+Clock: TypeAlias = "list[int]"
+
+#: Source and destination pipe of each event.
+EVENT_PIPES: Final = {
+    event: (PIPE_INDEX[event.name.split("_")[0]], PIPE_INDEX[event.name.split("_")[1]])
+    for event in HardEvent
+}
+
+#: The pipe that fills a tensor at a position, and the one that reads it.
+_PRODUCER: Final = {
+    "VECIN": "MTE2", "VECOUT": "V", "VECCALC": "V", "A1": "MTE2", "B1": "MTE2", "C1": "MTE2",
+    "A2": "MTE1", "B2": "MTE1", "C2": "MTE1", "CO1": "M", "CO2": "FIX", "GM": "MTE2",
+}  # fmt: skip
+_CONSUMER: Final = {
+    "VECIN": "V", "VECOUT": "MTE3", "VECCALC": "V", "A1": "MTE1", "B1": "MTE1", "C1": "MTE1",
+    "A2": "M", "B2": "M", "C2": "M", "CO1": "FIX", "CO2": "MTE2", "GM": "MTE3",
+}  # fmt: skip
+
+
+def queue_pipes(position: TPosition, src: TPosition | None, dst: TPosition | None) -> list[int]:
+    """Producer and consumer pipe of a queue; `src`, `dst` are set for bound queues only.
+
+    A queue from `src` to `dst` is filled as a tensor at `src` is (from GM: as one at `dst`), and
+    emptied as a tensor at `dst` is (to GM: as one at `src`).
+    """
+    if src is None or dst is None:
+        src = dst = position
+    filled = dst if src.name == "GM" else src
+    emptied = src if dst.name == "GM" else dst
+    return [PIPE_INDEX[_PRODUCER[filled.name]], PIPE_INDEX[_CONSUMER[emptied.name]]]
+
+
+class Clocks:
+    """The clocks of one core. The lists in `known` stay the same objects."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: list[Clock] = [[0] * len(PIPES) for _ in PIPES]
+        self.reset()
+
+    def reset(self) -> None:
+        """A new block: nothing has happened, each pipe is in its first epoch."""
+        for pipe, clock in enumerate(self.known):
+            clock[:] = [0] * len(PIPES)
+            clock[pipe] = 1
+
+    def release(self, pipe: int) -> tuple[int, ...]:
+        """What is over when `pipe` has done all that was issued to it."""
+        clock = self.known[pipe]
+        token = tuple(clock)
+        clock[pipe] += 1
+        return token
+
+    def acquire(self, pipe: int, token: tuple[int, ...]) -> None:
+        """`pipe` waits for a release; when it is the scalar unit, all that is issued later does."""
+        if pipe == SCALAR:
+            for clock in self.known:
+                clock[:] = map(max, clock, token)
+        else:
+            clock = self.known[pipe]
+            clock[:] = [a if a > b else b for a, b in zip(clock, token, strict=True)]
+
+    def barrier(self) -> None:
+        """Everything issued so far is over for everything issued later."""
+        everything = [max(column) for column in zip(*self.known, strict=True)]
+        for pipe, clock in enumerate(self.known):
+            clock[:] = everything
+            clock[pipe] += 1

@@ -1,0 +1,229 @@
+"""Findings of the search for races: what is unordered, which event is missing and where it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from ...tracer.diagnostics import Finding, finding, span_of
+from ...tracer.language.enums import HardEvent
+from ...tracer.ops.tensor import GLOBAL_SLICE, LOCAL_SLICE
+from ...tracer.trace import Op, Value, describe
+from .clocks import EVENT_PIPES, PIPES, SCALAR
+from .registry import Access
+from .shadow import Conflict, Stamp
+
+if TYPE_CHECKING:
+    from .core import Core
+
+#: The name of an event that is set and not waited for, and the operation that sets it.
+Unwaited: TypeAlias = tuple[str, Op]
+
+#: Pairs of lines reported in one launch; more would hide the first ones.
+MAX_FINDINGS = 50
+
+_ORDER = {
+    (True, False): "read after write",
+    (False, True): "write after read",
+    (True, True): "write after write",
+}
+
+
+class Races:
+    """The races of a launch. Shadows append to `conflicts`; `report` makes findings of them."""
+
+    def __init__(self) -> None:
+        self.conflicts: list[Conflict] = []
+        self._seen: set[tuple[int, int]] = set()
+        self._findings: dict[tuple[object, ...], Finding] = {}
+        self._core: Core | None = None
+
+    def clear(self, core: Core) -> None:
+        """A launch starts on a core."""
+        self._core = core
+        self.conflicts.clear()
+        self._seen.clear()
+        self._findings.clear()
+
+    def findings(self) -> list[Finding]:
+        """One finding a pair of lines, in the order found."""
+        return list(self._findings.values())
+
+    def report(self, accesses: Sequence[Access]) -> None:
+        """Take the conflicts of an operation that makes these accesses."""
+        for conflict in self.conflicts:
+            shadow, first, second, start, stop, _, writes = conflict
+            pair = (id(first.op), id(second.op))
+            if pair in self._seen or self._handled_by_cache(conflict):
+                continue
+            self._seen.add(pair)
+            which = _operand(accesses, shadow, start, stop, writes)
+            if first.block != second.block:
+                self._add(first, second, _between_blocks(conflict, which))
+            else:
+                self._add(
+                    first, second, _between_pipes(conflict, which, self._unwaited(first, second))
+                )
+        self.conflicts.clear()
+
+    def report_cached(self, op: Op, accesses: Sequence[Access]) -> None:
+        """Accesses of a pipe to bytes that the scalar unit's cache has not written back."""
+        assert self._core is not None
+        for shadow, start, stop, writes, which in accesses:
+            if shadow is None or shadow.name != "GM":
+                continue
+            store = self._core.cache.dirty(start, stop)
+            if store is not None and (id(store), id(op)) not in self._seen:
+                self._seen.add((id(store), id(op)))
+                found = _in_cache(store, op, which, writes)
+                self._findings.setdefault(("AT0210", *_lines(store, op)), found)
+
+    def _unwaited(self, first: Stamp, second: Stamp) -> Unwaited | None:
+        """An event that is set, and whose wait on the second pipe would order the two."""
+        assert self._core is not None
+        found: Unwaited | None = None
+        for (event, event_id), op in self._core.flags.items():
+            token = self._core.tokens[event, event_id]
+            clock = getattr(token, "clock", token)
+            source, target = EVENT_PIPES[event]
+            if target == second.pipe and clock[first.pipe] >= first.epoch:
+                found = (event.name, op)
+                if source == first.pipe:
+                    break
+        return found
+
+    def _handled_by_cache(self, conflict: Conflict) -> bool:
+        """Whether the data cache reports the pair: scalar stores to global memory."""
+        shadow, first, second, start, stop, first_writes, second_writes = conflict
+        if shadow.name != "GM" or first.pipe != SCALAR or not first_writes:
+            return False
+        if first.block != second.block:
+            return second.pipe == SCALAR and second_writes
+        return self._core is not None and self._core.cache.dirty(start, stop) is not None
+
+    def _add(self, first: Stamp, second: Stamp, found: Finding) -> None:
+        key = (found.code, *_lines(first.op, second.op))
+        if len(self._findings) < MAX_FINDINGS:
+            self._findings.setdefault(key, found)
+
+
+def _lines(first: Op, second: Op) -> tuple[object, ...]:
+    return tuple((span.file, span.line) if (span := span_of(op.site)) else id(op)
+                 for op in (first, second))  # fmt: skip
+
+
+def _line(op: Op) -> str:
+    span = span_of(op.site)
+    return f"line {span.line}" if span else "it"
+
+
+def _operand(
+    accesses: Sequence[Access], shadow: object, start: int, stop: int, writes: bool
+) -> int:
+    """The operand of an operation whose access overlaps a range."""
+    for where, first, last, write, which in accesses:
+        if where is shadow and write == writes and first < stop and start < last:
+            return which
+    raise AssertionError("a conflict has an access")
+
+
+def _named(value: Value) -> Value:
+    """The tensor that a chain of unnamed views begins with, or the first one with a name."""
+    while not value.name and value.node is not None and _is_view(value.node):
+        value = value.node.args[0]
+    return value
+
+
+def _is_view(node: object) -> bool:
+    return isinstance(node, Op) and node.spec in (LOCAL_SLICE, GLOBAL_SLICE)
+
+
+def _event(first: Stamp, second: Stamp) -> str:
+    """The name of the event that is missing, or "" when the chip has none for the two pipes."""
+    name = f"{PIPES[first.pipe]}_{PIPES[second.pipe]}"
+    return name if name in HardEvent.__members__ else ""
+
+
+def _verb(writes: bool) -> str:
+    return "writes" if writes else "reads"
+
+
+def _who(stamp: Stamp) -> str:
+    """An operation with its pipe and which time it was; the first one counts as 0."""
+    return f"{stamp.op.spec.name} on {PIPES[stamp.pipe]} (iteration {stamp.times})"
+
+
+def _between_pipes(conflict: Conflict, which: int, unwaited: Unwaited | None) -> Finding:
+    shadow, first, second, start, stop, first_writes, second_writes = conflict
+    event = unwaited[0] if unwaited else _event(first, second)
+    missing = f"HardEvent.{event} is missing" if event else "a barrier is missing"
+    if unwaited:
+        missing = f"the wait for HardEvent.{event} is missing"
+    value = _named(second.op.args[which])
+    size = "" if shadow.name == "GM" else f"bytes {start} to {stop - 1} of {shadow.name}, "
+    return finding(
+        "AT0208",
+        f"{_ORDER[first_writes, second_writes]} without order: {_who(second)} "
+        f"{_verb(second_writes)} {size}{describe(value)}, which {_who(first)} "
+        f"{_verb(first_writes)}; {missing}",
+        second.op.site,
+        notes=[(f"{first.op.spec.name} {_verb(first_writes)} here", first.op.site)],
+        hint=_remedy(first, second, event, unwaited),
+    )
+
+
+def _remedy(first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None) -> str:
+    """Where to put the event."""
+    before, after = _line(first.op), _line(second.op)
+    if not event:
+        return f"asc.pipe_barrier(asc.PipeID.PIPE_ALL) after {before} and before {after}"
+    name = f"asc.HardEvent.{event}"
+    if unwaited:
+        return (
+            f"asc.wait_flag({name}, id) before {after}: nothing waits for the event that "
+            f"{_line(unwaited[1])} sets"
+        )
+    text = f"asc.set_flag({name}, id) after {before}, asc.wait_flag({name}, id) before {after}"
+    if _again(first, second):
+        text += (
+            " in a later iteration; set it once before the loop and wait once after it, so that "
+            "each wait has its set"
+        )
+    if SCALAR not in (first.pipe, second.pipe):
+        text += "; or hand the tensor on by a queue: enque and deque, free_tensor and alloc_tensor"
+    return text
+
+
+def _again(first: Stamp, second: Stamp) -> bool:
+    """Whether the second access comes later in the run but not later in the text."""
+    one, other = span_of(first.op.site), span_of(second.op.site)
+    return first.times != second.times and bool(one and other and other.line <= one.line)
+
+
+def _between_blocks(conflict: Conflict, which: int) -> Finding:
+    _, first, second, start, stop, first_writes, second_writes = conflict
+    value = _named(second.op.args[which])
+    both = first_writes and second_writes
+    same = first.op is second.op
+    return finding(
+        "AT0209",
+        f"{_ORDER[first_writes, second_writes]} between blocks: {second.op.spec.name} in block "
+        f"{second.block} {_verb(second_writes)} {stop - start} bytes of {describe(value)} that "
+        f"{'it' if same else first.op.spec.name} in block {first.block} {_verb(first_writes)}",
+        second.op.site,
+        notes=[(f"block {first.block} {_verb(first_writes)} here", first.op.site)],
+        severity="warning" if both else "error",
+        hint="give each block its own part of the array: blocks run at once and in any order",
+    )
+
+
+def _in_cache(store: Op, op: Op, which: int, writes: bool) -> Finding:
+    effect = "can be overwritten when the line is" if writes else "does not see it before it is"
+    return finding(
+        "AT0210",
+        f"{op.spec.name} {_verb(writes)} {describe(_named(op.args[which]))} where a scalar store "
+        f"is still in the data cache: the copy {effect} written back",
+        op.site,
+        notes=[("stored here", store.site)],
+        hint="write through data_copy, or clean the data cache after the store",
+    )

@@ -1,0 +1,328 @@
+"""Random kernels that allocate, hand on and free tensors and set and wait for events.
+
+A *plan* is a nested list that hypothesis can draw and shrink; `build` makes a trace of it. Branches
+and loop counts depend on parameters, so that one trace can be run with many inputs.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from asctrace.tracer.diagnostics import Finding, KernelError
+from asctrace.tracer.language.dtypes import float32, int32
+from asctrace.tracer.language.enums import HardEvent, TPosition
+from asctrace.tracer.language.pipe import TPipe, TQue
+from asctrace.tracer.language.tensor import LocalTensor
+from asctrace.tracer.ops import sync, vec_binary
+from asctrace.tracer.ops.data_copy import DATA_COPY
+from asctrace.tracer.ops.spec import OpFunction
+from asctrace.tracer.trace import Declare
+from tests.simulator_kit import Kernel
+
+data_copy = OpFunction(DATA_COPY)
+add = OpFunction(vec_binary.ADD)
+set_flag = OpFunction(sync.SET_FLAG)
+wait_flag = OpFunction(sync.WAIT_FLAG)
+
+QUEUES = 2
+NUMBERS = 2
+ELEMENTS = 8
+EVENTS = (HardEvent.MTE2_V, HardEvent.V_MTE3)
+
+_queues = st.integers(0, QUEUES - 1)
+_slots = st.integers(0, 1)
+_numbers = st.integers(0, NUMBERS - 1)
+_flag = st.tuples(st.sampled_from(EVENTS), st.integers(0, 1))
+
+#: What a kernel does to one tensor that it takes through its life, most of the time.
+_whole = st.builds(
+    lambda queue, slot, parts: [part for part in parts if part[0]] and [(p[1], queue, slot) for p
+                                                                       in parts if p[0]],
+    _queues,
+    _slots,
+    st.tuples(*[
+        st.tuples(st.sampled_from([True] * 9 + [False]), st.just(kind))
+        for kind in ("alloc", "load", "enque", "deque", "use", "free")
+    ]),
+)  # fmt: skip
+_event_pair = st.builds(lambda f: [("set", *f), ("wait", *f)], _flag)
+_single = st.one_of(
+    st.tuples(
+        st.sampled_from(["alloc", "enque", "deque", "free", "use", "load", "swap", "view"]),
+        _queues,
+        _slots,
+    ),
+    st.tuples(st.sampled_from(["set", "wait"]), st.sampled_from(EVENTS), st.integers(0, 1)),
+    st.tuples(st.sampled_from(["set_any", "wait_any"]), st.sampled_from(EVENTS), _numbers),
+    st.tuples(st.just("foreign"), _queues, _queues, _slots),
+    st.tuples(st.sampled_from(["break", "continue", "return"]), _numbers),
+)
+_step = st.one_of(_whole, _event_pair, _single.map(lambda step: [step]))
+
+
+def _nest(inner: Any) -> Any:
+    return st.one_of(
+        st.tuples(st.just("if"), _numbers, inner, inner),
+        st.tuples(st.just("for"), st.integers(0, 6), inner),
+        st.tuples(st.just("range"), _numbers, inner),
+        st.tuples(st.just("while"), _numbers, inner),
+    ).map(lambda step: [step])
+
+
+def _flat(parts: list[Any]) -> list[Any]:
+    return [step for part in parts for step in part]
+
+
+plans = st.recursive(
+    st.lists(_step, max_size=4).map(_flat),
+    lambda inner: st.lists(st.one_of(_step, _nest(inner)), min_size=1, max_size=4).map(_flat),
+    max_leaves=6,
+)
+
+
+class Built:
+    """The kernel of a plan: depth and number of buffers of each queue, then the steps."""
+
+    def __init__(self, shapes: list[tuple[int, int]], plan: list[Any]) -> None:
+        self.kernel = Kernel()
+        with self.kernel as k:
+            self.gm = k.tensor(k.address("x", float32), name="x_gm")
+            self.numbers = [k.scalar(f"n{j}", int32) for j in range(NUMBERS)]
+            pipe = TPipe()
+            self.queues = []
+            for j, (depth, num) in enumerate(shapes):
+                queue = TQue(TPosition.VECIN, depth)
+                queue.name = f"q{j}"
+                pipe.init_buffer(queue, num, ELEMENTS * 4)
+                self.queues.append(queue)
+            # The slots are variables as merges make them; each begins as a tensor of its queue.
+            self.slots = {}
+            for j, queue in enumerate(self.queues):
+                first = queue.alloc_tensor(float32)
+                data_copy(first, self.gm, ELEMENTS)
+                self.slots[j, 0] = self._variable(first)
+                self.slots[j, 1] = self._variable(first)
+                queue.free_tensor(first)
+            self.direct: dict[int, Any] = {}
+            self._loops = 0
+            self.steps(plan)
+
+    def _variable(self, first: Any) -> Any:
+        """A variable that begins as a tensor."""
+        block = self.kernel.recorder.block
+        value = LocalTensor.view(first.type, block, None, None)
+        block.nodes.append(Declare(value, first, self.kernel.recorder.step()))
+        return value
+
+    def steps(self, plan: list[Any]) -> None:
+        """Record the steps of a block; nothing may follow a jump."""
+        outside = dict(self.direct)
+        for step in plan:
+            if step[0] in ("break", "continue") and not self._loops:
+                continue
+            getattr(self, "_" + step[0])(*step[1:])
+        self.direct = outside
+
+    def _set_slot(self, queue: int, slot: int, tensor: Any) -> None:
+        self.kernel.assign((self.slots[queue, slot], tensor))
+
+    def _alloc(self, queue: int, slot: int) -> None:
+        tensor = self.queues[queue].alloc_tensor(float32)
+        self.direct[queue] = tensor
+        self._set_slot(queue, slot, tensor)
+
+    def _deque(self, queue: int, slot: int) -> None:
+        self._set_slot(queue, slot, self.queues[queue].deque(float32))
+
+    def _enque(self, queue: int, slot: int) -> None:
+        self.queues[queue].enque(self.slots[queue, slot])
+
+    def _free(self, queue: int, slot: int) -> None:
+        self.queues[queue].free_tensor(self.slots[queue, slot])
+
+    def _load(self, queue: int, slot: int) -> None:
+        data_copy(self.slots[queue, slot], self.gm, ELEMENTS)
+
+    def _use(self, queue: int, slot: int) -> None:
+        tensor = self.direct.get(queue) if slot else None
+        tensor = self.slots[queue, slot] if tensor is None else tensor
+        add(tensor, tensor, tensor, ELEMENTS)
+
+    def _view(self, queue: int, slot: int) -> None:
+        tensor = self.slots[queue, slot][0:ELEMENTS:][self.numbers[0] * 0 :]
+        add(tensor, tensor, tensor, ELEMENTS)
+
+    def _swap(self, queue: int, slot: int) -> None:
+        a, b = self.slots[queue, 0], self.slots[queue, 1]
+        self.kernel.assign((a, b), (b, a))
+
+    def _foreign(self, queue: int, other: int, slot: int) -> None:
+        self.queues[queue].enque(self.slots[other, slot])
+
+    def _set(self, event: HardEvent, event_id: int) -> None:
+        set_flag(event, event_id)
+
+    def _wait(self, event: HardEvent, event_id: int) -> None:
+        wait_flag(event, event_id)
+
+    def _set_any(self, event: HardEvent, number: int) -> None:
+        set_flag(event, self.numbers[number])
+
+    def _wait_any(self, event: HardEvent, number: int) -> None:
+        wait_flag(event, self.numbers[number])
+
+    def _jump(self, kind: str, number: int) -> None:
+        with self.kernel.when(self.numbers[number] > 1):
+            self.kernel.jump(kind)
+
+    def _break(self, number: int) -> None:
+        self._jump("break", number)
+
+    def _continue(self, number: int) -> None:
+        self._jump("continue", number)
+
+    def _return(self, number: int) -> None:
+        self._jump("return", number)
+
+    def _if(self, number: int, then: list[Any], orelse: list[Any]) -> None:
+        with self.kernel.when(self.numbers[number] > 0) as node:
+            self.steps(then)
+        with self.kernel.otherwise(node):
+            self.steps(orelse)
+
+    def _for(self, count: int, body: list[Any]) -> None:
+        self._loops += 1
+        with self.kernel.loop(count):
+            self.steps(body)
+        self._loops -= 1
+
+    def _range(self, number: int, body: list[Any]) -> None:
+        self._loops += 1
+        with self.kernel.loop(self.numbers[number]):
+            self.steps(body)
+        self._loops -= 1
+
+    def _while(self, number: int, body: list[Any]) -> None:
+        """`while i < number`, with a counter of its own."""
+        count = self.kernel.var(int32, 0)
+        self._loops += 1
+        with self.kernel.loop():
+            with self.kernel.when(count >= self.numbers[number]):
+                self.kernel.jump("break")
+            self.kernel.assign((count, count + 1))
+            self.steps(body)
+        self._loops -= 1
+
+    def run(self, *numbers: int) -> tuple[Finding | None, tuple[Finding, ...]]:
+        """The error of a run in program order, if any, and its warnings."""
+        data = np.zeros(ELEMENTS, np.float32)
+        try:
+            result = self.kernel.run(data, *numbers, op_budget=5000, check_uninitialised=False)
+        except KernelError as caught:
+            return caught.findings[0], ()
+        return None, result.findings
+
+
+# -- larger plans, from a seed --------------------------------------------------------------------
+
+
+class Planner:
+    """Plans that are right more often than chance would have it, from a random generator."""
+
+    def __init__(self, rng: random.Random, branches: bool) -> None:
+        self.rng = rng
+        self.branches = branches
+        self.left = rng.randrange(3, 25)
+
+    def block(self, depth: int, loops: int) -> list[Any]:
+        """The steps of a block."""
+        out: list[Any] = []
+        for _ in range(self.rng.randrange(1, 5)):
+            if self.left <= 0:
+                break
+            self.left -= 1
+            out += self.step(depth, loops)
+        return out
+
+    def step(self, depth: int, loops: int) -> list[Any]:
+        """One step, or a few that belong together, now and then with one missing or repeated."""
+        rng = self.rng
+        what = rng.random()
+        if what < 0.4:
+            return self.spoil(self.life(depth, loops))
+        if what < 0.5:
+            flag = (rng.choice(EVENTS), rng.randrange(2))
+            return self.spoil([("set", *flag), *self.inner(depth, loops), ("wait", *flag)])
+        if what < 0.6:
+            return [self.single(loops)]
+        if depth == 0:
+            return []
+        number, kind = rng.randrange(NUMBERS), rng.randrange(4)
+        if kind == 0:
+            return [("if", number, self.block(depth - 1, loops), self.block(depth - 1, loops))]
+        if kind == 1:
+            return [("for", rng.choice((0, 1, 2, 3, 7)), self.block(depth - 1, loops + 1))]
+        return [(("range", "while")[kind - 2], number, self.block(depth - 1, loops + 1))]
+
+    def life(self, depth: int, loops: int) -> list[Any]:
+        """A tensor from alloc to free; in some the middle is in a loop that prefetches."""
+        rng = self.rng
+        queue, slot = rng.randrange(QUEUES), rng.randrange(2)
+        first = [("alloc", queue, slot), ("load", queue, slot), ("enque", queue, slot)]
+        last = [("deque", queue, slot), ("use", queue, rng.randrange(2)), ("free", queue, slot)]
+        shape = rng.randrange(4)
+        if shape == 0 and depth:
+            order = [last + first, [last[0], *first, *last[1:]]][rng.randrange(2)]
+            kind = (
+                ("range", rng.randrange(NUMBERS))
+                if rng.random() < 0.5
+                else ("for", rng.randrange(5))
+            )
+            return [*first, (*kind, self.spoil(order)), *last]
+        if shape == 1:
+            return [first[0], first[1], *self.inner(depth, loops), ("free", queue, slot)]
+        return [*first, *self.inner(depth, loops), *last]
+
+    def inner(self, depth: int, loops: int) -> list[Any]:
+        """Something in between, rarely."""
+        return self.step(depth - 1, loops) if depth and self.rng.random() < 0.2 else []
+
+    def spoil(self, steps: list[Any]) -> list[Any]:
+        """A sequence with one step removed, doubled or moved, one time in five."""
+        rng = self.rng
+        if rng.random() < 0.8:
+            return steps
+        steps = list(steps)
+        at = rng.randrange(len(steps))
+        step = steps.pop(at) if rng.random() < 0.6 else steps[at]
+        if rng.random() < 0.6:
+            steps.insert(rng.randrange(len(steps) + 1), step)
+        return steps
+
+    def single(self, loops: int) -> tuple[Any, ...]:
+        """A step for itself."""
+        rng = self.rng
+        queue, slot = rng.randrange(QUEUES), rng.randrange(2)
+        kind = rng.randrange(12)
+        if kind < 2:
+            return (("set", "wait")[kind], rng.choice(EVENTS), rng.randrange(2))
+        if kind < 4:
+            kinds = ("set_any", "wait_any") if self.branches else ("set", "wait")
+            return (kinds[kind - 2], rng.choice(EVENTS), rng.randrange(NUMBERS))
+        if kind == 4:
+            return ("foreign", queue, rng.randrange(QUEUES), slot)
+        if kind < 8 and self.branches:
+            jumps = ("break", "continue", "return") if loops else ("return",)
+            return (rng.choice(jumps), rng.randrange(NUMBERS))
+        return (rng.choice(("alloc", "enque", "deque", "free", "use", "swap", "view")), queue, slot)
+
+
+def large_plan(seed: int, nesting: int = 3) -> tuple[list[tuple[int, int]], list[Any]]:
+    """Shapes of the queues and a plan; without `nesting` one without branches or runtime ids."""
+    rng = random.Random(seed)
+    shapes = [(rng.randrange(3), rng.randrange(1, 4)) for _ in range(QUEUES)]
+    return shapes, Planner(rng, nesting > 0).block(nesting, 0)

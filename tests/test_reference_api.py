@@ -1,0 +1,150 @@
+"""The framework and core calls of the reference front end exist, with its parameters and defaults.
+
+`data/reference_api.json` lists its calls: overloads with parameters and defaults, whether they give
+a value, and the Ascend C prototypes. That each row is lowered and compiled for the simulator is
+tested for all rows in `test_op_table`; here is that the rows are there and fit the prototypes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import asctrace as asc
+from asctrace.lowering.plans import Plan
+from asctrace.runtime.simulator import simulated
+from asctrace.tracer.ops.functions import load_all
+from asctrace.tracer.ops.spec import TABLE, Form, OpFunction, OpSpec
+
+load_all()
+REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_api.json").read_text("utf-8"))
+OVERLOADS = [
+    pytest.param(entry["name"], overload, entry["ascend_c"], id=f"{entry['name']}-{k}")
+    for entry in REFERENCE
+    for k, overload in enumerate(entry["overloads"])
+]
+
+#: Calls without a counterpart, and why.
+MISSING = {
+    "LocalTensorAuto.__init__": "asctrace does not place and synchronise buffers by itself yet",
+}
+#: Overloads that cannot be traced, and why.
+UNFIT = {
+    ("LocalTensor.__init__", ()): "a C++ tensor has an element type: LocalTensor(dtype)",
+}
+#: Python names of the operators' operands, which are positional.
+POSITIONAL = {"slices": "index", "index": "index"}
+
+
+def resolve(name: str) -> tuple[Any, Any]:
+    """The class and the attribute."""
+    cls = getattr(asc, name.partition(".")[0])
+    return cls, getattr(cls, name.partition(".")[2])
+
+
+def row_of(attribute: Any) -> OpSpec | None:
+    return attribute.spec if isinstance(attribute, OpFunction) else None
+
+
+def default_text(value: Any) -> str:
+    if isinstance(value, asc.TPosition | asc.HardEvent | asc.Hardware):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, asc.CacheMode | asc.CacheRwMode):
+        return f"{type(value).__name__}.{value.name}"
+    return repr(value)
+
+
+def of_form(form: Form) -> list[tuple[str, str | None]]:
+    """Parameters and defaults behind the object itself."""
+    return [(p.name, None if p.required else default_text(p.default)) for p in form.params[1:]]
+
+
+def of_signature(function: Any) -> list[tuple[str, str | None]]:
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    empty = inspect.Parameter.empty
+    return [(p.name, None if p.default is empty else default_text(p.default)) for p in parameters]
+
+
+def fits(wanted: list[tuple[str, str | None]], have: list[tuple[str, str | None]]) -> bool:
+    """Whether a call by the reference's overload is one here: names in order, the same defaults.
+
+    Further parameters here have defaults; what has none there may have one here.
+    """
+    if len(have) < len(wanted) or any(d is None for _, d in have[len(wanted) :]):
+        return False
+    return all(
+        name == other and (default is None or default == mine)
+        for (name, default), (other, mine) in zip(wanted, have, strict=False)
+    )
+
+
+def prototypes(texts: list[str]) -> list[tuple[str, int, int]]:
+    """Name, number of required and of all parameters of each C++ prototype."""
+    found = []
+    for text in texts:
+        for name, params in re.findall(r"(?<!_)\b(?!__)(\w+)\s*\(([^()]*)\)", text):
+            parts = [part for part in params.split(",") if part.strip()]
+            found.append((name, sum("=" not in part for part in parts), len(parts)))
+    return found
+
+
+@pytest.mark.parametrize(("name", "overload", "ascend_c"), OVERLOADS)
+def test_overload(name: str, overload: dict[str, Any], ascend_c: list[str]) -> None:
+    wanted = [(POSITIONAL.get(n, n) if "__" in name else n, d) for n, d in overload["params"]]
+    if name in MISSING:
+        assert not hasattr(asc, name.partition(".")[0])
+        return
+    if (name, tuple(n for n, _ in wanted)) in UNFIT:
+        return
+    _, attribute = resolve(name)
+    spec = row_of(attribute)
+    if spec is None:
+        have = [of_signature(attribute)]
+        if name == "LocalTensor.__init__" and wanted[-1][0] == "addr":
+            wanted[-1] = ("pos", None)  # LocalTensor(dtype, addr), by position
+    elif wanted and wanted[0][0] == "*args":
+        have, wanted = [of_form(form) for form in spec.forms], []
+        assert [len(params) for params in have] == [1, 3]
+        have.append([])
+    else:
+        have = [of_form(form) for form in spec.forms]
+    assert any(fits(wanted, params) for params in have), (wanted, have)
+
+
+ROWS = [
+    pytest.param(entry, id=entry["name"])
+    for entry in REFERENCE
+    if entry["name"] not in MISSING and "__" not in entry["name"]
+]
+
+
+@pytest.mark.parametrize("entry", ROWS)
+def test_row_fits_the_prototypes(entry: dict[str, Any]) -> None:
+    """The row is simulated, and each of its overloads has a prototype of its arguments."""
+    spec = row_of(resolve(entry["name"])[1]) or TABLE[entry["name"]]
+    assert simulated(spec)
+    gives_value = any(overload["value"] for overload in entry["overloads"])
+    if gives_value and entry["name"] not in ("TQueBind.enque",):
+        assert spec.result is not None
+    known = prototypes(entry["ascend_c"])
+    if not known:
+        return
+    assert {name for name, _, _ in known} == {spec.cpp}
+    for form in spec.forms:
+        shown = Plan(spec, form).values
+        least = sum(form.params[k].default is not None for k, _ in shown)
+        assert any(
+            required <= n <= total for n in (least, len(shown)) for _, required, total in known
+        ), (form.name, known)
+
+
+def test_missing_calls_say_why() -> None:
+    names = {entry["name"] for entry in REFERENCE}
+    assert MISSING.keys() <= names
+    assert {name for name, _ in UNFIT} <= names
+    assert all(len(reason) > 20 for reason in (*MISSING.values(), *UNFIT.values()))

@@ -1,0 +1,333 @@
+"""Programs that once came out wrong, most of them found by tests/fuzz.py.
+
+Each kernel stores what it computes; the expected values are what Python says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import asctrace as asc
+from asctrace.runtime.simulator import compile_trace, simulate
+from asctrace.tracer.chip import chip
+from asctrace.tracer.diagnostics import KernelError
+from asctrace.tracer.language.dtypes import int32
+from asctrace.tracer.language.types import GlobalPointerType
+from asctrace.tracer.vm import trace_function
+from asctrace.tracer.vm.options import Argument, TraceOptions
+
+OUT = GlobalPointerType(int32)
+
+
+def run(kernel: Callable[..., None], n: int = 0, m: int = 0) -> list[int]:
+    """What a kernel stores through `put(value)`, its first parameter, in order."""
+
+    def entry(out: Any, n: Any, m: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+
+        def put(value: Any) -> None:
+            place = gm.get_value(0)
+            gm.set_value(1 + place, value)
+            gm.set_value(0, place + 1)
+
+        kernel(put, n, m)
+
+    args = [Argument("out", OUT), Argument("n", int32, n), Argument("m", int32, m)]
+    result = trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    out = np.zeros(64, np.int32)
+    simulate(compile_trace(result.trace), [out, n, m], 1)
+    return [int(v) for v in out[1 : 1 + out[0]]]
+
+
+def concrete(function: Callable[[], Any]) -> Any:
+    """What a function returns in the VM."""
+    box: list[Any] = []
+
+    def entry() -> None:
+        box.append(function())
+
+    trace_function(entry, [], chip("Ascend910B1"), TraceOptions(), "kernel")
+    return box[0]
+
+
+# -- conditions ----------------------------------------------------------------------------------
+
+
+def test_chained_comparison_in_a_conditional_expression() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(n if (n < m < 7) else 20)
+
+    assert [run(kernel, n, m) for n, m in ((1, 2), (2, 1), (1, 9))] == [[1], [20], [20]]
+
+
+def test_while_with_a_folded_condition_inside_try() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        fuel = n
+        try:
+            while (m < 0 or n > 3) and fuel:
+                fuel -= 1
+        finally:
+            put(fuel)
+
+    assert [run(kernel, n, m) for n, m in ((5, 1), (2, -1), (2, 1))] == [[0], [0], [2]]
+
+
+def test_loop_index_as_condition() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for i in asc.range(n):
+            if i:
+                put(i)
+
+    assert run(kernel, 3) == [1, 2]
+
+
+def test_chained_assertion_in_an_unrolled_loop() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for e in [3]:
+            # What an assertion is; pytest rewrites those of test modules.
+            if not -9 <= n <= 9:
+                raise AssertionError(f"bad {n}")
+            put(e)
+
+    assert run(kernel, 2) == [3]
+    with pytest.raises(KernelError, match="bad"):
+        run(kernel, 10)
+
+
+# -- objects under runtime control ---------------------------------------------------------------
+
+
+def test_object_made_before_an_early_return() -> None:
+    class Box:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+    def helper(n: Any, m: Any) -> Any:
+        if n > 0:
+            box = Box(m)
+            if m > 0:
+                return box.value + 1
+            box.value = 5
+            return box.value
+        return 7
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(helper(n, m))
+
+    assert [run(kernel, n, m) for n, m in ((1, 3), (1, -3), (-1, 0))] == [[4], [5], [7]]
+
+
+def test_list_made_in_a_match_arm_that_returns() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        match n:
+            case 0:
+                return
+            case 1 | 3:
+                rows = [k * m for k in (2, 3)]
+                put(rows[1])
+        put(9)
+
+    assert [run(kernel, n, 4) for n in (0, 1, 2)] == [[], [12, 9], [9]]
+
+
+def test_lists_made_in_nested_arms_meet() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        if (n < 3) if m > 0 else (m < -5):  # noqa: SIM108
+            row = [-n, n]
+        else:
+            row = [n, m]
+        put(row[0])
+        put(row[1])
+
+    assert [run(kernel, n, m) for n, m in ((1, 2), (4, 2), (1, -9), (1, -1))] == [
+        [-1, 1], [4, 2], [-1, 1], [1, -1],
+    ]  # fmt: skip
+
+
+def test_lists_shared_on_one_path_only_are_not_merged_apart() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        if n > 0:
+            a = b = [1]
+        else:
+            a = [2]
+            b = [3]
+        a[0] = m
+        put(b[0])
+
+    with pytest.raises(KernelError, match="`b` is"):
+        run(kernel, 1, 5)
+
+
+def test_break_out_of_a_generator() -> None:
+    def numbers(n: Any) -> Any:
+        for k in [1, 2, 3]:
+            yield k * n
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for v in numbers(n):
+            if v > m:
+                break
+            put(v)
+        for k, v in enumerate([n, m, 3]):
+            if v > 2:
+                break
+            put(k)
+
+    assert run(kernel, 2, 4) == [2, 4, 0]
+    assert run(kernel, 2, 9) == [2, 4, 6, 0]
+
+
+def test_going_on_with_an_iterator_that_differs() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        numbers = (k for k in [1, 2, 3])
+        if n > 0:
+            next(numbers)
+        put(next(numbers))
+
+    with pytest.raises(KernelError, match="advanced under a runtime condition"):
+        run(kernel)
+
+
+def test_generator_over_a_list_in_a_loop_that_unrolls() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        numbers = (k for k in [1, 2, 3])
+        for _ in range(3):
+            put(next(numbers) + n)
+
+    assert run(kernel, 10) == [11, 12, 13]
+
+
+def test_closure_variable_after_a_while_loop() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        fuel = 2
+        while fuel > 0 and n != 5:
+            fuel -= 1
+
+        def read() -> Any:
+            return fuel
+
+        put(read())
+
+    assert [run(kernel, n) for n in (1, 5)] == [[0], [2]]
+
+
+# -- signs ---------------------------------------------------------------------------------------
+
+
+def test_modulo_of_a_list_element_that_a_loop_made_negative() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        row = [1]
+        for _ in range(n):
+            row[0] = -1
+        put(row[0] % 7)
+
+    assert [run(kernel, n) for n in (0, 2)] == [[1], [6]]
+
+
+def test_signs_of_loop_variables_that_depend_on_each_other() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        a = b = c = 1
+        for _ in range(n):
+            put(a % 5)
+            a, b, c = b, c, -3
+
+    assert run(kernel, 4) == [1, 1, 1, 2]
+
+
+# -- plain Python --------------------------------------------------------------------------------
+
+
+def test_super_in_a_class_with_getattr() -> None:
+    class Base:
+        def __init__(self, x: int) -> None:
+            self.x = x
+
+    class Derived(Base):
+        def __init__(self) -> None:
+            super().__init__(4)
+
+        def __getattr__(self, name: str) -> str:
+            return name
+
+    def function() -> int:
+        return Derived().x
+
+    assert concrete(function) == 4
+
+
+def test_operators_of_a_subclass_that_does_not_override_the_reflected_one() -> None:
+    class Base:
+        def __add__(self, other: Any) -> str:
+            return "add"
+
+        def __radd__(self, other: Any) -> str:
+            return "radd"
+
+    class Derived(Base):
+        pass
+
+    def function() -> list[str]:
+        one: Any = [1]
+        return [Base() + Derived(), Derived() + Base(), one + Base()]
+
+    assert concrete(function) == ["add", "add", "radd"]
+
+
+def test_not_equal_by_eq() -> None:
+    class Box:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def __eq__(self, other: object) -> Any:
+            return self.value == other.value  # type: ignore[attr-defined]
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(Box(n) != Box(m))
+
+    assert [run(kernel, n, 2) for n in (1, 2)] == [[1], [0]]
+
+
+def _message(call: Callable[[], Any]) -> str:
+    try:
+        call()
+    except (TypeError, NameError) as exc:
+        return str(exc)
+    return "nothing"
+
+
+def test_messages_of_wrong_calls() -> None:
+    def exact(a: Any, /, b: Any = 1, *, c: Any) -> Any:
+        return a, b, c
+
+    twice = {"c": 2}
+    wrong: list[Any] = [
+        lambda: exact(1, 2, 3, c=1),  # type: ignore[misc]
+        lambda: exact(1, 2, 3),  # type: ignore[misc, call-arg]
+        lambda: exact(a=1, c=2),  # type: ignore[call-arg]
+        lambda: exact(1, c=1, **twice),
+        lambda: exact(*3),  # type: ignore[misc]
+        lambda: exact(**3),  # type: ignore[arg-type]
+    ]
+
+    def function() -> list[str]:
+        return [_message(call) for call in wrong]
+
+    assert concrete(function) == function()
+
+
+def test_unbound_variable_that_a_closure_shares() -> None:
+    def late() -> Any:
+        if _message is None:
+            x = 1
+        (lambda: x)  # noqa: B018
+        return x
+
+    def function() -> str:
+        return _message(late)
+
+    assert concrete(function) == function()
