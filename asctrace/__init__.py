@@ -56,6 +56,8 @@ from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
 from .tracer.language.structs import (
     BinaryRepeatParams,
+    BrcbRepeatParams,
+    CopyRepeatParams,
     MrgSortSrcList,
     ShapeInfo,
     UnaryRepeatParams,
@@ -73,10 +75,12 @@ __all__ = [
     "Array",
     "ArrayField",
     "BinaryRepeatParams",
+    "BrcbRepeatParams",
     "CacheMode",
     "CacheRwMode",
     "Compiled",
     "ConstExpr",
+    "CopyRepeatParams",
     "DataFormat",
     "DataType",
     "Field",

@@ -88,6 +88,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
+    "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
+    "brcb_repeat": lambda k: asc.BrcbRepeatParams(),
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
@@ -164,7 +166,8 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "repeat_times": 2, "dim": 1, "dst_block_stride": 1, "dst_repeat_stride": 8,
+    "event_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip
 
@@ -175,6 +178,8 @@ def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
         tensors = [p for f in spec.forms for p in f.params if p.kind == "local"]
         index = tensors.index(param)
         return local("local", 8192 * index, dtype=spec.signatures["2201"][0][index])
+    if param.kind == "local" and spec.dtypes and param.role == "in":
+        return local("source", 8192, dtype=spec.dtypes["2201"][0])
     if param.kind == "local" and spec.dtypes:
         return local("local", dtype=spec.dtypes["2201"][0])
     return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)

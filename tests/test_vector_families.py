@@ -114,7 +114,7 @@ def test_boundaries(spec: OpSpec, form: Form) -> None:
 
 def _arguments(form: Form) -> list[Any]:
     """Arguments behind the tensors of a call that works for any dtype."""
-    given = {"count": 8, "mask": 8, "repeat_times": 1}
+    given = {"count": 8, "mask": 8, "repeat_times": 1, "repeat_time": 1}
     slots = slots_of(form)
     found: list[Any] = []
     for k, param in enumerate(form.params[slots.tensors :], slots.tensors):
@@ -158,6 +158,7 @@ def _options(arch: str, form: Form, dtypes: Signature = ()) -> list[Any]:
 STRIDES = {
     "binary_repeat": "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8)",
     "unary_repeat": "AscendC::UnaryRepeatParams(1, 1, 8, 8)",
+    "copy_repeat": "AscendC::CopyRepeatParams(0, 0, 0, 0)",
 }
 TWO = {
     "float32": "2.0f",
@@ -188,7 +189,7 @@ def written(arch: str, spec: OpSpec, form: Form, dtypes: Signature, mask: bool) 
             parts.append("mask")
         elif param.name in ("count", "mask"):
             parts.append("8")
-        elif param.name == "repeat_times" or k in slots.strides:
+        elif k == slots.repeat or k in slots.strides:
             parts.append("1")
     return f"AscendC::{spec.cpp}{template}({', '.join(parts)});"
 

@@ -26,7 +26,7 @@ load_all()
 #: Families whose rows map lanes to lanes.
 FAMILIES = (
     "vec_binary", "vec_binary_scalar", "vec_unary", "vec_ternary_scalar", "vec_duplicate",
-    "vec_vconv",
+    "vec_vconv", "vec_copy",
 )  # fmt: skip
 ROWS = [spec for spec in TABLE.values() if spec.family in FAMILIES]
 CHIPS = {"2201": "Ascend910B1", "3510": "Ascend950PR_958b"}

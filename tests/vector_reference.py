@@ -201,6 +201,8 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "Not": plain(operator.invert),
     # vec_duplicate
     "Duplicate": lambda s, call: s,
+    # vec_copy
+    "Copy": lambda a, call: a,
     # vec_vconv
     "Cast": _cast,
 }

@@ -68,12 +68,17 @@ class Lanes:
 
 def dense_lanes(count: int, size: int) -> Lanes:
     """The first `count` elements, as one repeat of any length."""
+    return lanes_at(np.arange(count)[None, :] * size, size)
+
+
+def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
+    """Elements at any offsets (bytes), one row a repeat."""
     lanes = Lanes.__new__(Lanes)
-    lanes.offsets = np.arange(count)[None, :] * size
-    lanes.extent = count * size
+    lanes.offsets = offsets
+    lanes.extent = int(offsets.max()) + size
     lanes.size = size
     lanes.block_stride = BLOCK_BYTES
-    lanes.repeat_stride = REPEAT_BYTES
+    lanes.repeat_stride = int(offsets[1, 0] - offsets[0, 0]) if len(offsets) > 1 else REPEAT_BYTES
     lanes.whole_blocks = False
     return lanes
 
@@ -91,7 +96,7 @@ class Layout:
             self.kind = "index"
         elif all(part.even() for part in lanes):
             self.kind = "even"
-        elif lanes[0].whole_blocks and len({part.size for part in lanes}) == 1:
+        elif all(part.whole_blocks for part in lanes) and len({part.size for part in lanes}) == 1:
             self.kind = "blocks"
         else:
             self.kind = "index"

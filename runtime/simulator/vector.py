@@ -22,8 +22,9 @@ from ...tracer.diagnostics import KernelError
 from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
+from ...tracer.ops.vec_brcb import BLOCKS, bad_step
 from ...tracer.trace import Op, Value
-from .lanes import Lanes, Layout, dense_lanes
+from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .memory import LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 from .scalars import converter
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 @simulates(family="vec_ternary_scalar")
 @simulates(family="vec_duplicate")
 @simulates(family="vec_vconv")
+@simulates(family="vec_copy")
+@simulates(family="vec_brcb")
 def _vector(op: Op, core: Core) -> Executor:
     slots = slots_of(op.form)
     cell = None if slots.scalar is None else _cell(op, slots)
@@ -128,7 +131,8 @@ def _prepared(
     key = tuple([tensor[0] for tensor in tensors])
     if any(address & 31 for address in key):
         raise _fault(op, layout, tensors)
-    if shared := layout.shared(key, partial(rules.in_place, op.spec)):
+    in_place = partial(rules.in_place, op.spec)
+    if shared := layout.shared(key, in_place):
         which, nbytes = shared
         raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
     return _work(op, memory, slots, layout, key, cell)
@@ -221,7 +225,25 @@ def _by_bits(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
     return _repeated(op, slots, np.array(lanes, np.int64), args)
 
 
-_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits}
+def _spread(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    """Whole repeats of blocks, each filled with one element of a dense source."""
+    repeat, strides = args[slots.repeat], slots.strides_of(args)
+    fault = rules.bad_repeat(op.spec, repeat, op.site)
+    fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
+    fault = fault or bad_step(op.spec, strides[0], op.site)
+    if fault:
+        raise fault
+    if not repeat:
+        return None
+    dtype = op.args[0].type.dtype
+    size, count = dtype.sizeof(), rules.lanes_of(dtype)
+    lanes = np.arange(count)
+    source = np.arange(repeat)[:, None] * BLOCKS + lanes // (count // BLOCKS)
+    block, rep = strides
+    return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])
+
+
+_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits, "repeat": _spread}
 
 
 def _repeated(

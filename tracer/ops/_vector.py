@@ -83,9 +83,9 @@ class Slots:
     """Where the operands of an overload are, as positions of its parameters.
 
     The first `tensors` are local tensors; `inputs` are those that are read. `scalar` is the number
-    and `like` the tensor whose dtype it has. `amount` is the count or mask of kind `kind`, `repeat`
-    the number of repeats and `strides` the struct or the numbers with the strides, none of which
-    exceeds its part of `limits`.
+    and `like` the tensor whose dtype it has. `amount` is the count or mask of kind `kind`
+    ("repeat" where all of each repeat is meant), `repeat` the number of repeats and `strides` the
+    struct or the numbers with the strides, none of which exceeds its part of `limits`.
     """
 
     tensors: int
@@ -127,19 +127,13 @@ def _slots(form: Form) -> Slots:
     params = list(enumerate(form.params))
     scalar = next((k for k, p in params if p.cpp.startswith("{dtype")), None)
     like = form.params[scalar].cpp[len("{dtype") : -1] if scalar is not None else ""
+    repeat = next((k for k, p in params if p.name in ("repeat_times", "repeat_time")), -1)
     amount, kind = next(
-        (k, _AMOUNTS[p.name, p.kind]) for k, p in params if (p.name, p.kind) in _AMOUNTS
+        ((k, _AMOUNTS[p.name, p.kind]) for k, p in params if (p.name, p.kind) in _AMOUNTS),
+        (repeat, "repeat"),
     )
     strides = tuple(k for k, p in params if p.kind in STRUCTS or "_stride" in p.name)
-    ctypes = [
-        cpp
-        for k in strides
-        for cpp in (
-            STRUCTS[form.params[k].kind].ctypes
-            if form.params[k].kind in STRUCTS
-            else (form.params[k].cpp,)
-        )
-    ]
+    limits = [most for k in strides for most in _limits(form.params[k])]
     return Slots(
         tensors=sum(p.kind == "local" for p in form.params),
         inputs=tuple(k for k, p in params if p.kind == "local" and p.role != "out"),
@@ -147,10 +141,18 @@ def _slots(form: Form) -> Slots:
         like=int(like or 0),
         kind=kind,
         amount=amount,
-        repeat=next((k for k, p in params if p.name == "repeat_times"), -1),
+        repeat=repeat,
         strides=strides,
-        limits=tuple(_LIMITS[cpp] for cpp in ctypes),
+        limits=tuple(limits),
     )
+
+
+def _limits(param: Param) -> tuple[int, ...]:
+    """The largest strides that a parameter takes."""
+    struct = STRUCTS.get(param.kind)
+    if struct is None:
+        return (_LIMITS[param.cpp],)
+    return struct.most or tuple(_LIMITS[cpp] for cpp in struct.ctypes)
 
 
 def widest(dtypes: Iterable[DataType]) -> DataType:

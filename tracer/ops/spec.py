@@ -25,7 +25,14 @@ from ..language.enums import (
     RoundMode,
     TPosition,
 )
-from ..language.structs import BinaryRepeatParams, ParamStruct, ShapeInfo, UnaryRepeatParams
+from ..language.structs import (
+    BinaryRepeatParams,
+    BrcbRepeatParams,
+    CopyRepeatParams,
+    ParamStruct,
+    ShapeInfo,
+    UnaryRepeatParams,
+)
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -175,6 +182,8 @@ def _is_a(cls: type) -> Callable[[Any], bool]:
 STRUCTS: dict[str, type[ParamStruct]] = {
     "binary_repeat": BinaryRepeatParams,
     "unary_repeat": UnaryRepeatParams,
+    "copy_repeat": CopyRepeatParams,
+    "brcb_repeat": BrcbRepeatParams,
 }
 
 #: What a parameter accepts: the words for messages and the test.
