@@ -33,6 +33,7 @@ from .tracer.language.dtypes import (
     uint64,
 )
 from .tracer.language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     DataFormat,
@@ -40,6 +41,7 @@ from .tracer.language.enums import (
     Hardware,
     PipeID,
     RoundMode,
+    SelMode,
     TPosition,
 )
 from .tracer.language.functions import ceildiv, static_assert
@@ -68,6 +70,7 @@ from .tracer.ops.functions import functions
 __version__ = "0.1.0"
 
 __all__ = [
+    "CMPMODE",
     "DEFAULT_C0_SIZE",
     "ONE_BLK_SIZE",
     "TOTAL_L0C_SIZE",
@@ -100,6 +103,7 @@ __all__ = [
     "PipeID",
     "Property",
     "RoundMode",
+    "SelMode",
     "ShapeInfo",
     "SimParams",
     "Span",

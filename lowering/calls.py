@@ -12,6 +12,7 @@ import numpy as np
 
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     DataFormat,
@@ -19,6 +20,7 @@ from ..tracer.language.enums import (
     Hardware,
     PipeID,
     RoundMode,
+    SelMode,
     TPosition,
 )
 from ..tracer.language.structs import StructArg
@@ -114,7 +116,8 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
-    **dict.fromkeys((CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
+    **dict.fromkeys((CMPMODE, CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
+    SelMode: lambda p, v: f"AscendC::SELMODE::{v.name}",
     StructArg: _struct,
     tuple: _mask,
 }

@@ -85,6 +85,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "position": lambda k: asc.TPosition.VECIN,
     "event": lambda k: asc.HardEvent.MTE2_V,
     "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "cmp_mode": lambda k: asc.CMPMODE.EQ,
+    "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
@@ -139,6 +141,18 @@ def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     args[1] = args[0].alloc_tensor(float32)
 
 
+def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A count of whole repeats."""
+    if form.name == "count":
+        args[4] = 256
+
+
+def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A number goes with a mode of its own."""
+    if form.params[3].kind == "number":
+        args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -147,6 +161,8 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     ),
     **dict.fromkeys(("TQue.alloc_tensor", "TQue.deque"), _in_place),
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
+    **dict.fromkeys(("compare", "compare_scalar"), _whole),
+    "select": _select,
 }  # fmt: skip
 
 #: Values whose class is no row's name.
@@ -380,6 +396,7 @@ def test_a_row_without_text_is_found() -> None:
 
 #: String literals that are called like an operation and mean something else.
 OTHER_MEANINGS = {
+    "tracer/vm/machine.py": "methods of containers of Python",
     "tracer/vm/objects.py": "operators of Python, from the module `operator`",
     "tracer/vm/pybuiltins.py": "builtins of Python",
 }

@@ -86,10 +86,12 @@ def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
 class Layout:
     """How the operands of one call are indexed: strided views if possible, else index arrays."""
 
-    __slots__ = ("kind", "lanes")
+    __slots__ = ("kind", "lanes", "semantics")
 
     def __init__(self, lanes: Sequence[Lanes]) -> None:
         self.lanes = tuple(lanes)
+        #: What this layout computes, where the row alone does not say it.
+        self.semantics: Callable[..., Any] | None = None
         if all(part.dense() for part in lanes):
             self.kind = "dense"
         elif any(part.lanes_overlap() for part in lanes[:1]):
@@ -155,7 +157,7 @@ class Layout:
             if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
                 continue
             writes, reads = dst.offsets + addresses[0], part.offsets + address
-            if not in_place(dst.size, part.size):
+            if reads.shape != writes.shape or not in_place(dst.size, part.size):
                 differ = np.ones(len(writes), np.bool_)
             elif dst.size == part.size:
                 differ = (reads != writes).any(axis=1)
@@ -184,7 +186,11 @@ class Layout:
         writer: npt.NDArray[np.int64] | None = None
         for part, address in zip(self.lanes[1:], addresses[1:], strict=True):
             reads = part.offsets + address
-            if address >= stop or address + part.extent <= base or bool((reads == writes).all()):
+            if address >= stop or address + part.extent <= base:
+                continue
+            if reads.shape != writes.shape:
+                return True
+            if bool((reads == writes).all()):
                 continue
             if writer is None:
                 writer = np.full(dst.extent, dst.offsets.shape[0], np.int64)

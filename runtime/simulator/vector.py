@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,9 @@ from .scalars import converter
 if TYPE_CHECKING:
     from .core import Core
 
+#: The lanes of all operands for known numbers, or None when nothing is selected.
+LayoutOf: TypeAlias = "Callable[[Op, Slots, tuple[Any, ...]], Layout | None]"
+
 
 @simulates(family="vec_binary")
 @simulates(family="vec_binary_scalar")
@@ -42,11 +45,17 @@ if TYPE_CHECKING:
 @simulates(family="vec_copy")
 @simulates(family="vec_brcb")
 def _vector(op: Op, core: Core) -> Executor:
+    return execute(op, core, _LAYOUTS[slots_of(op.form).kind])
+
+
+def execute(op: Op, core: Core, layout_of: LayoutOf) -> Executor:
+    """The executor of a call; `layout_of(op, slots, args)` says what known numbers select."""
     slots = slots_of(op.form)
     cell = None if slots.scalar is None else _cell(op, slots)
 
     def make(args: tuple[Any, ...]) -> Executor:
-        return _specialised(op, core, slots, _layout(op, slots, args), cell)
+        layout = layout_of(op, slots, (*op.args[: slots.passed], *args))
+        return _specialised(op, core, slots, layout, cell)
 
     return specialise(op, slots.passed, make)
 
@@ -196,14 +205,6 @@ def _dtypes(op: Op, slots: Slots) -> list[DataType]:
     return [tensor.type.dtype for tensor in op.args[: slots.tensors]]
 
 
-def _layout(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
-    """The lanes of all operands for known numbers, or None when nothing is selected.
-
-    `args` are the arguments from `slots.passed` on.
-    """
-    return _LAYOUTS[slots.kind](op, slots, (*op.args[: slots.passed], *args))
-
-
 def _by_count(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
     count = args[slots.amount]
     if fault := rules.bad_count(op.spec, count, op.site):
@@ -277,10 +278,14 @@ def _work(
     cell: npt.NDArray[Any] | None,
 ) -> Work:
     """What computes the call at these addresses."""
-    dtypes = [dtype.np for dtype in _dtypes(op, slots)]
-    semantics = op.spec.semantics
+    # Bits in elements of any size are looked at as bytes.
+    dtypes = [
+        dtype.np if dtype.sizeof() == lanes.size else np.dtype(np.uint8)
+        for dtype, lanes in zip(_dtypes(op, slots), layout.lanes, strict=True)
+    ]
+    semantics = layout.semantics or op.spec.semantics
     assert semantics is not None
-    if op.spec.signatures:
+    if op.spec.signatures and layout.semantics is None:
         semantics = semantics(op.form, op.args)
     ordered = layout.in_order(addresses)
     numbers = () if cell is None else (cell,)

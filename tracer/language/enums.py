@@ -79,6 +79,25 @@ class PipeID(IntEnum):
     PIPE_FIX = 10
 
 
+class CMPMODE(IntEnum):
+    """A comparison (`CMPMODE`)."""
+
+    LT = 0
+    GT = 1
+    EQ = 2
+    LE = 3
+    GE = 4
+    NE = 5
+
+
+class SelMode(IntEnum):
+    """What `select` chooses between and which bits it uses (`SELMODE`)."""
+
+    VSEL_CMPMASK_SPR = 0
+    VSEL_TENSOR_SCALAR_MODE = 1
+    VSEL_TENSOR_TENSOR_MODE = 2
+
+
 class RoundMode(IntEnum):
     """How a conversion rounds (`RoundMode`).
 

@@ -172,14 +172,14 @@ def selected(words: Sequence[int], dtype: DataType) -> list[int]:
 def combinations(spec: OpSpec, arch: str, tensors: int) -> tuple[Signature, ...]:
     """What the tensors of a call may be on a chip."""
     if spec.signatures:
-        return spec.signatures.get(arch, ())
+        return tuple(dict.fromkeys(row[:tensors] for row in spec.signatures.get(arch, ())))
     return tuple((dtype,) * tensors for dtype in spec.dtypes.get(arch, ()))
 
 
 def takes(spec: OpSpec, form: Form, arch: str) -> tuple[Signature, ...]:
     """The same for one overload: 3510 executes some dtypes by count only."""
     slots = slots_of(form)
-    counted = spec.extra.get("count_only", {}).get(arch, ())
+    counted = {row[: slots.tensors] for row in spec.extra.get("count_only", {}).get(arch, ())}
     return tuple(
         signature
         for signature in combinations(spec, arch, slots.tensors)

@@ -17,12 +17,14 @@ import numpy as np
 from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     HardEvent,
     Hardware,
     PipeID,
     RoundMode,
+    SelMode,
     TPosition,
 )
 from ..language.structs import (
@@ -221,6 +223,8 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
+    "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
+    "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
     **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }

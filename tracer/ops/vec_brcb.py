@@ -48,7 +48,8 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         fault = rules.bad_repeat(spec, repeat, site)
         if fault is None and repeat and len(known) == len(strides):
             lanes = range(rules.lanes_of(dst.dtype))
-            reached = rules.reach(lanes, repeat, *strides, dst.dtype)
+            block, rep = strides
+            reached = rules.reach(lanes, repeat, block, rep, dst.dtype)
             fault = (
                 rules.too_short(spec, dst, reached, site)
                 or rules.too_short(spec, src, BLOCKS * repeat, site)
