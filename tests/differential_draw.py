@@ -6,13 +6,41 @@ when it shrinks a failure: choice 0 is always the simplest.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A module in two parts: one that many programs share, and the rest."""
+
+    prelude: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.prelude + self.text
+
+    def run(self, **names: Any) -> dict[str, Any]:
+        """Execute it as a module with some names given; returns its namespace."""
+        namespace: dict[str, Any] = {"__name__": "generated", **names}
+        exec(_compiled(self.prelude), namespace)
+        exec(_compiled(self.text, self.prelude.count("\n")), namespace)
+        return namespace
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(text: str, lines_before: int = 0) -> CodeType:
+    return compile("\n" * lines_before + text, "<generated>", "exec")
+
+
 _BELOW = [st.integers(0, max(n - 1, 0)) for n in range(128)]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.differential_draw import Writer
+from tests.differential_draw import Source, Writer
 
 INT = 1000
 WIDE = 1 << 29
@@ -26,12 +26,6 @@ INTS = 8
 FLOATS = 4
 
 PRELUDE = """\
-K0 = {k0}
-K1 = {k1}
-KF = {kf}
-ON = {on}
-
-
 def emit(io, v):
     p = io[2].get_value(0)
     io[2].set_value(1 + p % 63, v)
@@ -65,6 +59,14 @@ def items(a, b, c):
     yield c
 """
 
+CONSTANTS = """
+
+K0 = {k0}
+K1 = {k1}
+KF = {kf}
+ON = {on}
+"""
+
 #: Integers and floats the arrays are filled with, by pattern.
 INT_ROWS = (
     (0, 1, 2, 3, 4, 5, 6, 7),
@@ -95,7 +97,7 @@ class Inputs:
 class PathProgram:
     """A kernel as source, what it is launched with, and the options of its trace."""
 
-    source: str
+    source: Source
     inputs: tuple[Inputs, ...]
     unroll_limit: int
     wide: bool
@@ -181,7 +183,7 @@ class PathWriter(Writer):
     # -- the program ----------------------------------------------------------------------------
 
     def program(self) -> PathProgram:
-        head = PRELUDE.format(
+        head = CONSTANTS.format(
             k0=self.below(4), k1=self.below(9) - 4, kf=(self.below(9) - 4) * 0.5, on=self.chance(2)
         )
         for _ in range(self.below(3)):
@@ -191,7 +193,7 @@ class PathWriter(Writer):
         self.kernel()
         inputs = tuple(self.launch() for _ in range(1 + self.below(3)))
         limit = self.one_of((64, 8, 1000, 0))
-        return PathProgram(head + self.text(), inputs, limit, self.chance(4))
+        return PathProgram(Source(PRELUDE, head + self.text()), inputs, limit, self.chance(4))
 
     def launch(self) -> Inputs:
         n, m = self.one_of(_SMALL), self.one_of(_SMALL)
@@ -389,7 +391,7 @@ class PathWriter(Writer):
         elif choice == 1:
             self.line(f"emit_float(io, {self.stored('f', scope)})")
         elif choice == 2:
-            self.line(f"emit(io, {self.cond(scope, 1)})")
+            self.line(f"emit(io, {self.cond(scope, 1, value=True)})")
         else:
             index = f"64 + ({self.stored('i', scope)}) % 16"
             self.line(f"io[2].set_value({index}, {self.stored('i', scope)})")
@@ -842,16 +844,15 @@ class PathWriter(Writer):
 
     def int(self, scope: Scope, depth: int) -> tuple[str, int]:
         """An integer expression and a bound of its size."""
-        if depth <= 0 or self.chance(3):
+        form = self.below(len(_INTS) * 3 // 2) if depth > 0 else 0
+        spare = len(_INTS) // 2
+        if form < spare or depth <= 0:
             return self.int_leaf(scope)
-        return self.one_of(_INTS)(self, scope, depth - 1)
+        return _INTS[form - spare](self, scope, depth - 1)
 
     def int_leaf(self, scope: Scope) -> tuple[str, int]:
         names = scope.readable("i")
-        if names and not self.chance(4):
-            return self.one_of(names), INT
-        value = self.below(12) - 3
-        return (str(value) if value >= 0 else f"({value})"), 10
+        return self.one_of((*names, *names, *_LITERALS)), INT
 
     def int_pair(self, scope: Scope, depth: int) -> tuple[str, int]:
         (a, p), (b, q) = self.int(scope, depth), self.int(scope, depth)
@@ -958,15 +959,15 @@ class PathWriter(Writer):
 
     def float(self, scope: Scope, depth: int) -> tuple[str, float, int]:
         """A float expression, a bound of its size, and what it is a multiple of (1/n)."""
-        if depth <= 0 or self.chance(3):
+        form = self.below(len(_FLOAT_FORMS) * 3 // 2) if depth > 0 else 0
+        spare = len(_FLOAT_FORMS) // 2
+        if form < spare or depth <= 0:
             return self.float_leaf(scope)
-        return self.one_of(_FLOAT_FORMS)(self, scope, depth - 1)
+        return _FLOAT_FORMS[form - spare](self, scope, depth - 1)
 
     def float_leaf(self, scope: Scope) -> tuple[str, float, int]:
         names = scope.readable("f")
-        if names and not self.chance(4):
-            return self.one_of(names), FLOAT, 4
-        return f"({(self.below(17) - 6) * 0.25})", 4.0, 4
+        return self.one_of((*names, *names, *_FLOAT_LITERALS)), FLOAT, 4
 
     def exact(self, text: str, bound: float, grain: int) -> tuple[str, float, int]:
         if bound * grain > EXACT:
@@ -1050,7 +1051,7 @@ class PathWriter(Writer):
         return self.called(self.one_of(usable), scope), FLOAT, 4
 
     def cond(self, scope: Scope, depth: int, value: bool = False) -> str:
-        """A condition; with `value` it is a bool."""
+        """A condition; with `value` it is a bool, so that it may be stored or chosen."""
         form = self.below(10) if depth > 0 else self.below(4)
         if form <= 1:
             return self.comparison(scope, max(depth - 1, 0))
@@ -1069,7 +1070,7 @@ class PathWriter(Writer):
             a, b = self.cond(scope, depth - 1, value), self.cond(scope, depth - 1, value)
             return f"({a} {self.one_of(('and', 'or'))} {b})"
         if form == 5:
-            return f"(not {self.cond(scope, depth - 1)})"
+            return f"(not {self.cond(scope, depth - 1, value=True)})"
         if form == 6:
             texts = [self.comparable(scope, depth - 1) for _ in range(3)]
             first, second = self.one_of(_COMPARE), self.one_of(_COMPARE)
@@ -1085,7 +1086,7 @@ class PathWriter(Writer):
             a = self.int(scope, depth - 1)[0]
             row = self.one_of(("(1, 2, 5)", "(0, n)" if "n" in scope.vars else "(0, K1)", "[3]"))
             return f"({a} {self.one_of(('in', 'not in'))} {row})"
-        a, b = self.cond(scope, depth - 1, value), self.cond(scope, depth - 1, value)
+        a, b = self.cond(scope, depth - 1, True), self.cond(scope, depth - 1, True)
         if self.chance(2):
             return f"{self.one_of(('any', 'all'))}([{a}, {b}])" if value else f"bool({a})"
         return f"({a} if {self.cond(scope, depth - 1)} else {b})"
@@ -1106,6 +1107,8 @@ def _bare(text: str) -> str:
     return text if text.startswith("(") or text.isidentifier() else f"({text})"
 
 
+_LITERALS = ("0", "1", "2", "3", "5", "8", "(-1)", "(-3)")
+_FLOAT_LITERALS = ("0.0", "1.0", "0.5", "2.25", "(-1.5)", "(-0.25)")
 _COMPARE = ("<", ">", "<=", ">=", "==", "!=")
 _SMALL = (0, 1, 2, 3, 5, 9, -1, -2, -3, -7)
 _FLOATS = (0.0, 1.0, 0.25, 2.5, 7.75, -0.5, -1.25, -6.0)

@@ -14,7 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.differential_draw import Writer
+from tests.differential_draw import Source, Writer
 
 PRELUDE = """\
 import functools
@@ -247,10 +247,10 @@ KINDS = "ifsbLTDV"
 class VMProgram:
     """Source with a `kernel()` that leaves its results in the list `box`."""
 
-    source: str
+    source: Source
 
     def __str__(self) -> str:
-        return self.source
+        return str(self.source)
 
 
 @dataclass(slots=True)
@@ -300,7 +300,7 @@ class VMWriter(Writer):
             self.line(f"return {self.expr(scope.ret, scope)}, {', '.join(names)}")
         inputs = [self.arguments() for _ in range(1 + self.below(3))]
         driver = DRIVER.format(inputs=f"[{', '.join(inputs)}]")
-        return VMProgram(PRELUDE + self.text() + driver)
+        return VMProgram(Source(PRELUDE, self.text() + driver))
 
     def arguments(self) -> str:
         row = [self.below(9) - 2 for _ in range(self.below(4))]
@@ -740,12 +740,7 @@ class VMWriter(Writer):
         if self.chance(40) and scope.loose:
             return self.one_of(list(scope.loose))
         names = scope.names(kind)
-        if names and not self.chance(3):
-            return self.one_of(names)
-        if kind == "i":
-            value = self.below(12) - 2
-            return str(value) if value >= 0 else f"({value})"
-        return self.one_of(_LEAVES[kind])
+        return self.one_of((*names, *names, *_LEAVES[kind]))
 
     def i_binary(self, scope: Scope, depth: int) -> str:
         a, b = self.int(scope, depth), self.int(scope, depth)
@@ -958,6 +953,7 @@ class VMWriter(Writer):
 
 _FLOATS = ("0.0", "1.5", "-2.25", "0.1", "3.0")
 _LEAVES = {
+    "i": ("0", "1", "2", "3", "5", "7", "(-1)", "(-2)"),
     "f": ("0.5", "1.0", "(-2.5)", "0.0", "1e3"),
     "s": ("''", "'a'", "'b'", "'xyz'", "'7'"),
     "b": ("True", "False"),

@@ -77,6 +77,21 @@ def test_while_with_a_folded_condition_inside_try() -> None:
     assert [run(kernel, n, m) for n, m in ((5, 1), (2, -1), (2, 1))] == [[0], [0], [2]]
 
 
+def test_values_of_and_and_or() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(n or m or 5)
+        put(n and m and 5)
+        put((n > 1) or ((m > 1) and (n < m)))
+        put((n > 1) and ((m > 1) or (n < m)))
+        put((not n < 1) or (m > 1 and n > m) or m < -5)
+
+    for n, m in ((0, 0), (3, 0), (0, 4), (2, 3), (1, 9), (-1, -7)):
+        assert run(kernel, n, m) == [
+            n or m or 5, n and m and 5, (n > 1) or ((m > 1) and (n < m)),
+            (n > 1) and ((m > 1) or (n < m)), (not n < 1) or (m > 1 and n > m) or m < -5,
+        ]  # fmt: skip
+
+
 def test_loop_index_as_condition() -> None:
     def kernel(put: Any, n: Any, m: Any) -> None:
         for i in asc.range(n):
@@ -292,6 +307,18 @@ def test_not_equal_by_eq() -> None:
     assert [run(kernel, n, 2) for n in (1, 2)] == [[1], [0]]
 
 
+def test_augmented_assignment_of_wrong_types() -> None:
+    def function() -> str:
+        x: Any = 1
+        try:
+            x += "a"
+        except TypeError as exc:
+            return str(exc)
+        return "nothing"
+
+    assert concrete(function) == function()
+
+
 def _message(call: Callable[[], Any]) -> str:
     try:
         call()
@@ -331,3 +358,90 @@ def test_unbound_variable_that_a_closure_shares() -> None:
         return _message(late)
 
     assert concrete(function) == function()
+
+
+def test_value_without_a_name_that_is_of_two_types() -> None:
+    def truth(put: Any, n: Any, m: Any) -> None:
+        put(bool(n if m > 0 else 0.5))
+
+    def identity(put: Any, n: Any, m: Any) -> None:
+        put((None if n > 0 else 3) is None)
+
+    def kind(put: Any, n: Any, m: Any) -> None:
+        put(isinstance((1.5 if n > 0 else "a"), float))
+
+    for kernel in (truth, identity, kind):
+        with pytest.raises(KernelError, match="depending on a runtime value"):
+            run(kernel)
+
+
+def test_raise_behind_a_loop_that_its_handler_takes() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        left = n % 5
+        while left > 0:
+            left -= 1
+        put(left)
+        try:
+            raise ValueError("taken below")
+        except ValueError:
+            put(7)
+            return
+
+    assert [run(kernel, n) for n in (0, 3)] == [[0, 7], [0, 7]]
+
+
+def test_assertion_in_a_loop_is_no_way_out() -> None:
+    def counted(put: Any, n: Any, m: Any) -> None:
+        k = 0
+        while k < 3:
+            assert n > -50
+            k += 1
+            put(k)
+
+    def endless(put: Any, n: Any, m: Any) -> None:
+        k = n
+        while True:
+            assert n < 100
+            if k < 0:
+                break
+            k -= 1
+        put(k)
+
+    assert run(counted, 1) == [1, 2, 3]
+    assert run(endless, 4) == [-1]
+
+
+def test_change_before_an_inner_loop_reaches_the_next_iteration() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.total = 0
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        state = State()
+        for i in range(n):
+            state.total += 1
+            for j in range(i):
+                if j == m:
+                    put(-state.total)
+                    return
+        put(state.total)
+
+    assert run(kernel, 4, 9) == [4]
+    assert run(kernel, 4, 1) == [-3]
+
+
+def test_break_before_a_member_changes() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.total = 0
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        state = State()
+        for i in range(n):
+            if i == m:
+                break
+            state.total += 2
+        put(state.total)
+
+    assert run(kernel, 5, 3) == [6]
+    assert run(kernel, 5, 9) == [10]

@@ -660,6 +660,19 @@ ROWS: list[Refused] = [
     ),
     refused(
         "AT0301",
+        "async-for",
+        "async for",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            values = (x async for x in [n])
+        """,
+        0,
+    ),
+    refused(
+        "AT0301",
         "generator-kernel",
         "A generator as a kernel",
         """

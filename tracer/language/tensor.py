@@ -47,16 +47,6 @@ class GlobalAddress(Value):
         return f"<GlobalAddress {self.name} of {self.type.dtype}>"
 
 
-def _no_iteration(self: Any) -> Any:
-    """Without this Python would count through `tensor[i]` and never end."""
-    raise error(
-        "AT0107",
-        f"iteration over {describe(self)}, whose elements are on the device",
-        current("iteration").site(),
-        hint="loop over range(n), and take tensor[start:] or tensor.get_value(i)",
-    )
-
-
 def _bound(tensor: Any, part: Any) -> Any:
     """One end of a slice: a Python integer or a runtime one."""
     if not _is_int(part):
@@ -174,8 +164,6 @@ class GlobalTensor(Value):
                 hint="tensor[start:] is the view from `start`, get_value(i) reads an element",
             )
         return _view(self, slice(index, None), rows.GLOBAL_SLICE)
-
-    __iter__ = _no_iteration
 
     def __call__(self, index: Any) -> Any:
         """Element `index`, as `get_value(index)`."""
@@ -353,8 +341,6 @@ class LocalTensor(Value):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.set_value(index, value)
-
-    __iter__ = _no_iteration
 
     def __call__(self, index: Any) -> Any:
         """Element `index`, as `get_value(index)`."""

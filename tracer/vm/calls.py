@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ops.spec import BoundOp, OpFunction
 from ..trace import Value
-from .frame import Frame
+from .frame import Frame, Poison
 from .heap import KINDS
 from .objects import type_lookup
 from .special import SPECIAL
@@ -62,10 +62,13 @@ def call(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         if vm.is_interpreted(function):
             return vm.enter(function, args, kwargs)
         return function(*args, **kwargs)
-    if kind is OpFunction or kind is BoundOp:
-        return function(*args, **kwargs)
     if kind is MethodType:
         return call(vm, function.__func__, (function.__self__, *args), kwargs)
+    for arg in args:
+        if arg.__class__ is Poison:
+            raise arg.fail(vm.site())
+    if kind is OpFunction or kind is BoundOp:
+        return function(*args, **kwargs)
     special = SPECIAL.get(id(function))
     if special is not None:
         return special(vm, *args, **kwargs)

@@ -192,9 +192,11 @@ def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
             break
         if loop.is_for or loop.header in frame.program.unrolled:
             continue
+        # An assertion in the body is no way out of the loop, unless there is no other.
+        trapping = all(flow.only_raises(e, frame.stops) for e in loop.exits)
         for arm in (a, b):
-            if not flow.reaches(arm, loop.header, loop.nodes) and not flow.only_raises(
-                arm, frame.stops
+            if not flow.reaches(arm, loop.header, loop.nodes) and (
+                trapping or not flow.only_raises(arm, frame.stops)
             ):
                 leaves = loop
     if leaves is not None:
@@ -300,12 +302,17 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
     """
     while True:
         for target, other, when_true in ((a, b, True), (b, a, False)):
-            found = _second_condition(vm, frame, target, other)
+            kept = frame.stack[-1] if frame.stack else None
+            found = _second_condition(vm, frame, target, other, cond, not when_true)
             if found is not None:
                 second, goes_on, shared, same_when = found
                 if same_when == when_true:
                     second = logical_not(second)
+                first = cond
                 cond = emit(arith.LAND if when_true else arith.LOR, (cond, second), bool_)
+                if kept is first and frame.stack[-1] is not kept:
+                    # The value of `x and y` itself.
+                    frame.stack[-1] = cond
                 a, b = (goes_on, shared) if when_true else (shared, goes_on)
                 break
         else:
@@ -313,7 +320,7 @@ def fold(vm: Machine, frame: Frame, cond: Scalar, a: int, b: int) -> tuple[Scala
 
 
 def _second_condition(
-    vm: Machine, frame: Frame, target: int, other: int
+    vm: Machine, frame: Frame, target: int, other: int, first: Scalar, first_when: bool
 ) -> tuple[Scalar, int, int, bool] | None:
     """A pure condition computed at `target` with one outcome that lands where `other` does.
 
@@ -337,13 +344,36 @@ def _second_condition(
     same = next((t for t, place in outcomes.items() if flow.landing(place) == landing), None)
     if same is None:
         return None
-    second = _evaluate(vm, frame, target + 1, end)
-    return None if second is None else (second, outcomes[not same], outcomes[same], same)
-
-
-def _evaluate(vm: Machine, frame: Frame, start: int, end: int) -> Scalar | None:
-    """The runtime bool that instructions leave on the stack, if all they record is harmless."""
     before = Snapshot(vm, frame)
+    second = _evaluate(vm, frame, target + 1, end, before)
+    if second is None:
+        return None
+    here = before.stack[: len(before.stack) - flow.pops(other)]
+    there = frame.stack[: len(frame.stack) - flow.pops(outcomes[same])]
+    if not _alike(here, there, (first, second) if first_when == same else None):
+        before.restore(vm, frame, truncate=True)
+        return None
+    return second, outcomes[not same], outcomes[same], same
+
+
+def _alike(here: list[Any], there: list[Any], values: tuple[Scalar, Scalar] | None) -> bool:
+    """Whether two ways arrive with the same stack; the conditions' own values may be on top."""
+    if len(here) != len(there):
+        return False
+    differ = [k for k, value in enumerate(here) if value is not there[k]]
+    if not differ:
+        return True
+    top = len(here) - 1
+    return (
+        differ == [top]
+        and values is not None
+        and here[top] is values[0]
+        and there[top] is values[1]
+    )
+
+
+def _evaluate(vm: Machine, frame: Frame, start: int, end: int, before: Snapshot) -> Scalar | None:
+    """The runtime bool that instructions leave on the stack, if all they record is harmless."""
     pc = frame.pc
     block = vm.block
     vm.block = Block(block.parent)

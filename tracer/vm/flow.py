@@ -45,6 +45,7 @@ class Flow:
     """The analysis of one code object."""
 
     __slots__ = (
+        "_handlers",
         "_joins",
         "_leader",
         "_live",
@@ -59,6 +60,7 @@ class Flow:
 
     def __init__(self, code: Any) -> None:
         self.instrs = code.instrs
+        self._handlers = code.handlers
         self.leaders = [k for k, i in enumerate(self.instrs) if i.op == "LABEL"]
         self._leader: list[int] = []
         lead = 0
@@ -219,21 +221,34 @@ class Flow:
         return found
 
     def only_raises(self, label: int, stops: frozenset[int]) -> bool:
-        """Whether every way on from a label raises."""
+        """Whether every way on from a label raises out of the function.
+
+        A `raise` that a handler of the function takes goes on there.
+        """
         key = (-1, (label,), stops)
         found = self._raises.get(key)
         if found is None:
-            reach = self._reach(label, stops, ())
-            found = label not in stops
-            for n in self.leaders:
-                if reach >> n & 1:
-                    last = self.instrs[self._last(n)].op
-                    if last in ("RETURN_VALUE", "REJECTED") or any(
-                        t in stops for t in self.succ[n]
-                    ):
-                        found = False
-            self._raises[key] = found
+            found = self._raises[key] = self._ends_raising(label, stops)
         return found
+
+    def _ends_raising(self, label: int, stops: frozenset[int]) -> bool:
+        seen = {label}
+        todo = [label]
+        while todo:
+            n = todo.pop()
+            if n in stops:
+                return False
+            last = self._last(n)
+            op = self.instrs[last].op
+            if op in ("RETURN_VALUE", "REJECTED"):
+                return False
+            targets = set(self.succ[n])
+            handler = self._handlers[last]
+            if op in ("RAISE_VARARGS", "RERAISE") and handler is not None:
+                targets.add(handler.target)
+            todo += targets - seen
+            seen |= targets
+        return True
 
     def is_trivial(self, label: int, stops: frozenset[int]) -> bool:
         """Whether nothing but jumps lies between a label and a stop."""
@@ -277,6 +292,22 @@ class Flow:
             else:
                 break
         return last
+
+    def pops(self, label: int) -> int:
+        """How many values are popped between a label and its landing."""
+        pc, count = label, 0
+        for _ in range(8):
+            op = self.instrs[pc].op
+            if op == "LABEL":
+                pc += 1
+            elif op == "JUMP":
+                pc = self.instrs[pc].arg
+            elif op == "POP_TOP":
+                count += 1
+                pc += 1
+            else:
+                break
+        return count
 
     def loop_stops(self, loop: NaturalLoop, stops: frozenset[int]) -> frozenset[int]:
         """Where the exits of a loop come together again (and its normal exit)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Site, error
-from ..trace import Block
+from ..trace import Block, current
 
 
 class _Marker:
@@ -91,6 +91,24 @@ class Poison:
             hint=f"give {name} a number or a tensor of one type, or the same object, on every path "
             "before it is used here",
         )
+
+    def _use(self, *args: Any) -> Any:
+        raise self.fail(current("this value").site())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._use()
+
+    # What native code may do with a value that was never bound to a name.
+    __bool__ = __len__ = __iter__ = __next__ = __call__ = __hash__ = __str__ = __format__ = _use
+    __index__ = __int__ = __float__ = __neg__ = __pos__ = __invert__ = __abs__ = _use
+    __contains__ = __getitem__ = __setitem__ = __delitem__ = _use
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _use
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _use
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _use
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _use
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _use
 
 
 class Frame:

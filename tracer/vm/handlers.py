@@ -100,14 +100,21 @@ def pop_jump_if_false(vm: Machine, frame: Frame, target: int) -> Any:
     return None if value else target
 
 
+def usable(frame: Frame, value: Any) -> Any:
+    """A value whose identity is asked for."""
+    if value.__class__ is Poison:
+        raise value.fail(frame.site())
+    return value
+
+
 @handles("POP_JUMP_IF_NONE")
 def pop_jump_if_none(vm: Machine, frame: Frame, target: int) -> Any:
-    return target if frame.stack.pop() is None else None
+    return target if usable(frame, frame.stack.pop()) is None else None
 
 
 @handles("POP_JUMP_IF_NOT_NONE")
 def pop_jump_if_not_none(vm: Machine, frame: Frame, target: int) -> Any:
-    return None if frame.stack.pop() is None else target
+    return None if usable(frame, frame.stack.pop()) is None else target
 
 
 @handles("TO_BOOL")
@@ -396,8 +403,8 @@ def compare_op(vm: Machine, frame: Frame, op: str) -> None:
 
 @handles("IS_OP")
 def is_op(vm: Machine, frame: Frame, invert: bool) -> None:
-    right = frame.stack.pop()
-    frame.stack[-1] = (frame.stack[-1] is right) != invert
+    right, left = usable(frame, frame.stack.pop()), usable(frame, frame.stack[-1])
+    frame.stack[-1] = (left is right) != invert
 
 
 @handles("CONTAINS_OP")
@@ -929,10 +936,9 @@ def setup_annotations(vm: Machine, frame: Frame, arg: Any) -> None:
 
 @handles("INTRINSIC", "PRINT_EXPR")
 def intrinsic(vm: Machine, frame: Frame, arg: Any) -> Any:
-    name = arg[0] if isinstance(arg, tuple) else arg
     raise error(
         "AT0301",
-        f"type parameters and interactive displays are not interpreted ({name})",
+        "type parameters of functions and classes are not supported in a kernel",
         frame.site(),
         hint="define generic functions and classes outside the kernel",
     )

@@ -80,8 +80,8 @@ def _are_alike(a: Any, b: Any) -> bool:
     return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list, dict))
 
 
-def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
-    """`a op b`, comparisons included."""
+def binary(vm: Machine, op: str, a: Any, b: Any, shown: str = "") -> Any:
+    """`a op b`, comparisons included; `shown` is the operator that messages name."""
     if type(a) in _FAST and type(b) in _FAST:
         return _OPERATORS[op](a, b)
     left, right = _METHODS[op]
@@ -94,7 +94,7 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
 
             if holds_runtime(a) or holds_runtime(b):
                 return compare(vm, op, a, b)
-        return _checked(vm, _OPERATORS[op](a, b))
+        return _checked(vm, (_INPLACE if shown else _OPERATORS)[op](a, b))
     for method, x, y, name in _tries(op, (mine, a, b, left), (theirs, b, a, right)):
         if method is None:
             native = type_lookup(type(x), name)
@@ -113,7 +113,7 @@ def binary(vm: Machine, op: str, a: Any, b: Any) -> Any:
     kind = (
         f"'{op}' not supported between instances of"
         if op in _COMPARISONS
-        else (f"unsupported operand type(s) for {op}:")
+        else (f"unsupported operand type(s) for {shown or op}:")
     )
     raise TypeError(f"{kind} '{type(a).__name__}' and '{type(b).__name__}'")
 
@@ -168,17 +168,17 @@ def _runtime_operation(vm: Machine, op: str, a: Any, b: Any) -> Any:
 def inplace(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """`a op= b`."""
     if type(a) in PLAIN:
-        return binary(vm, op, a, b)
+        return binary(vm, op, a, b, f"{op}=")
     name = f"__i{_NAMES[op]}__"
     method = _own(vm, a, name)
     if method is not None:
         result = vm.call(method, (a, b))
-        return binary(vm, op, a, b) if result is NotImplemented else result
+        return binary(vm, op, a, b, f"{op}=") if result is NotImplemented else result
     if hasattr(type(a), name):
         if not isinstance(a, Value):
             vm.touch(a)
         return _INPLACE[op](a, b)
-    return binary(vm, op, a, b)
+    return binary(vm, op, a, b, f"{op}=")
 
 
 def unary(vm: Machine, op: str, a: Any) -> Any:
