@@ -10,10 +10,10 @@ import pytest
 
 from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.language.dtypes import DataType, float32, int32
-from asctrace.tracer.language.enums import TPosition
+from asctrace.tracer.language.enums import PipeID, TPosition
 from asctrace.tracer.language.structs import BinaryRepeatParams
 from asctrace.tracer.language.tensor import LocalTensor
-from asctrace.tracer.ops import vec_binary, vec_binary_scalar
+from asctrace.tracer.ops import sync, vec_binary, vec_binary_scalar
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.spec import OpFunction
 from tests.simulator_kit import Kernel
@@ -21,6 +21,7 @@ from tests.simulator_kit import Kernel
 REGION = 8192  # bytes of UB that a test can touch
 data_copy = OpFunction(DATA_COPY)
 add = OpFunction(vec_binary.ADD)
+barrier = OpFunction(sync.PIPE_BARRIER)
 adds = OpFunction(vec_binary_scalar.ADDS)
 shift = OpFunction(vec_binary_scalar.SHIFT_LEFT)
 
@@ -151,15 +152,18 @@ def test_runtime_shift_out_of_range() -> None:
     assert "AT0108: shift_left of int32 and the number 33" in vector_error(int32, call, 33)
 
 
-def test_numbers_change_from_call_to_call() -> None:
+@pytest.mark.parametrize("schedule", ["program", "late", "random"])
+def test_numbers_change_from_call_to_call(schedule: str) -> None:
     kernel = Kernel()
     with kernel:
         source = kernel.tensor(kernel.address("source", float32))
         region = LocalTensor(float32, TPosition.VECIN, 0, 64)
         data_copy(region, source, 64)
+        barrier(PipeID.PIPE_ALL)
         with kernel.loop(4) as i:
             adds(region, region, i, 64)
+        barrier(PipeID.PIPE_ALL)
         data_copy(source, region, 64)
     data = np.zeros(64, np.float32)
-    kernel.run(data)
+    kernel.run(data, schedule=schedule)
     assert (data == 6).all()
