@@ -394,14 +394,16 @@ def test_assertion_in_a_loop_is_no_way_out() -> None:
     def counted(put: Any, n: Any, m: Any) -> None:
         k = 0
         while k < 3:
-            assert n > -50
+            if n <= -50:
+                raise AssertionError("pytest rewrites `assert` statements of its modules")
             k += 1
             put(k)
 
     def endless(put: Any, n: Any, m: Any) -> None:
         k = n
         while True:
-            assert n < 100
+            if n >= 100:
+                raise AssertionError
             if k < 0:
                 break
             k -= 1
