@@ -33,12 +33,15 @@ from .tracer.language.dtypes import (
     uint64,
 )
 from .tracer.language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     DataFormat,
     HardEvent,
     Hardware,
     PipeID,
+    RoundMode,
+    SelMode,
     TPosition,
 )
 from .tracer.language.functions import ceildiv, static_assert
@@ -53,13 +56,21 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import BinaryRepeatParams, MrgSortSrcList, ShapeInfo
+from .tracer.language.structs import (
+    BinaryRepeatParams,
+    BrcbRepeatParams,
+    CopyRepeatParams,
+    MrgSortSrcList,
+    ShapeInfo,
+    UnaryRepeatParams,
+)
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CMPMODE",
     "DEFAULT_C0_SIZE",
     "ONE_BLK_SIZE",
     "TOTAL_L0C_SIZE",
@@ -67,10 +78,12 @@ __all__ = [
     "Array",
     "ArrayField",
     "BinaryRepeatParams",
+    "BrcbRepeatParams",
     "CacheMode",
     "CacheRwMode",
     "Compiled",
     "ConstExpr",
+    "CopyRepeatParams",
     "DataFormat",
     "DataType",
     "Field",
@@ -89,6 +102,8 @@ __all__ = [
     "MrgSortSrcList",
     "PipeID",
     "Property",
+    "RoundMode",
+    "SelMode",
     "ShapeInfo",
     "SimParams",
     "Span",
@@ -102,6 +117,7 @@ __all__ = [
     "TQue",
     "TQueBind",
     "Traced",
+    "UnaryRepeatParams",
     "array",
     "bfloat16",
     "bool_",

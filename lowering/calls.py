@@ -12,12 +12,15 @@ import numpy as np
 
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     DataFormat,
     HardEvent,
     Hardware,
     PipeID,
+    RoundMode,
+    SelMode,
     TPosition,
 )
 from ..tracer.language.structs import StructArg
@@ -113,7 +116,8 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
-    **dict.fromkeys((CacheMode, CacheRwMode, DataFormat, Hardware), _enum),
+    **dict.fromkeys((CMPMODE, CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
+    SelMode: lambda p, v: f"AscendC::SELMODE::{v.name}",
     StructArg: _struct,
     tuple: _mask,
 }
@@ -150,7 +154,7 @@ def arguments(p: Writer, op: Op, plan: Plan) -> str:
         if is_object:
             out.append(text[id(arg)])
         elif k == plan.elements:
-            out.append(_element(p, arg, args[0].type.dtype))
+            out.append(_element(p, arg, args[plan.like].type.dtype))
         elif arg.__class__ is int and -_SMALL < arg < _SMALL:
             out.append(str(arg))
         elif arg is not None:
@@ -162,7 +166,7 @@ def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
     if plan.set_mask is not None and not op.args[plan.set_mask]:
-        parts += [op.args[0].type.dtype.cpp, "false"]
+        parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
 
 

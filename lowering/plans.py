@@ -19,7 +19,8 @@ _OBJECTS = frozenset(
 )
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
-    | {"opt_position", "pipe_id", "position", "str"}
+    | {"opt_position", "pipe_id", "position", "round_mode", "str"}
+    | {"cmp_mode", "sel_mode"}
 )
 
 
@@ -28,12 +29,12 @@ class Plan:
 
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
-    they are objects; `elements` is the one that takes the tensor's dtype; `templates` those in
-    angle brackets; `rebinds` is the operand that names or holds something else behind the call (or
-    -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
-    `isSetMask`, which only the overloads with a mask have. `text(printer, op, plan)`, filled in by
-    `calls`, writes the call or, for a pure operation, an expression with its precedence; `heads`
-    caches the part up to the parenthesis.
+    they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
+    those in angle brackets; `rebinds` is the operand that names or holds something else behind the
+    call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
+    `isSetMask`, `types` the operands whose dtypes come before it. `text(printer, op, plan)`, filled
+    in by `calls`, writes the call or, for a pure operation, an expression with its precedence;
+    `heads` caches the part up to the parenthesis.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class Plan:
         "elements",
         "form",
         "heads",
+        "like",
         "name",
         "objects",
         "others",
@@ -50,6 +52,7 @@ class Plan:
         "spec",
         "templates",
         "text",
+        "types",
         "values",
         "variables",
     )
@@ -65,15 +68,17 @@ class Plan:
         if spec in REBINDS:
             self.rebinds = 0
         self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
-        masked = any(p.name == "mask" for p in form.params)
         self.templates = [k for k, p in params if p.role == "template"]
         # In Python a dtype may come first; Ascend C has positions in front.
         self.templates.sort(key=lambda k: form.params[k].kind != "position")
-        self.set_mask = next((k for k, p in params if p.role == "set_mask" and masked), None)
+        self.set_mask = next((k for k, p in params if p.role == "set_mask"), None)
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]
         self.others = [k for k, p in shown if p.kind not in _OBJECTS | _CONSTANTS]
-        self.elements = next((k for k, p in shown if p.cpp == "{dtype}"), None)
+        self.elements = next((k for k, p in shown if p.cpp.startswith("{dtype")), None)
+        like = form.params[self.elements].cpp[len("{dtype") : -1] if self.elements else ""
+        self.like = int(like or 0)
+        self.types = spec.extra.get("types", (0,))
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

@@ -295,3 +295,19 @@ def test_overloads_are_shown() -> None:
     operands = "add(dst: a LocalTensor, src0: a LocalTensor, src1: a LocalTensor, "
     assert text.count(operands) == 3
     assert f"\n  {operands}count: an integer, is_set_mask=True: a constant bool)\n" in text
+
+
+# -- numbers that are operands --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype", "message"),
+    [
+        (lambda t: asc.adds(t, t, 1.5, 8), asc.int32, "AT0102: adds of int32 tensors and the num"),
+        (lambda t: asc.muls(t, t, 2**15, 8), asc.int16, "AT0108: muls of int16 tensors and the"),
+        (lambda t: asc.shift_left(t, t, 17, 8), asc.int16, "AT0108: shift_left of int16 and the"),
+        (lambda t: asc.shift_right(t, t, -1, 8), asc.int32, "AT0108: shift_right of int32 and the"),
+    ],
+)
+def test_numbers(call: Any, dtype: Any, message: str) -> None:
+    assert f"error {message}" in said(lambda k, t: call(t), dtype)

@@ -16,7 +16,6 @@ import asctrace as asc
 from asctrace.lowering.text import emit
 from asctrace.runtime.simulator import compile_trace
 from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
-from asctrace.tracer.chip import CHIPS
 from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32
 from asctrace.tracer.language.scalar import Scalar
 from asctrace.tracer.language.types import (
@@ -86,7 +85,13 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "position": lambda k: asc.TPosition.VECIN,
     "event": lambda k: asc.HardEvent.MTE2_V,
     "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "cmp_mode": lambda k: asc.CMPMODE.EQ,
+    "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
+    "round_mode": lambda k: asc.RoundMode.CAST_NONE,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
+    "unary_repeat": lambda k: asc.UnaryRepeatParams(),
+    "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
+    "brcb_repeat": lambda k: asc.BrcbRepeatParams(),
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
@@ -136,6 +141,18 @@ def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     args[1] = args[0].alloc_tensor(float32)
 
 
+def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A count of whole repeats."""
+    if form.name == "count":
+        args[4] = 256
+
+
+def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A number goes with a mode of its own."""
+    if form.params[3].kind == "number":
+        args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -144,6 +161,8 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     ),
     **dict.fromkeys(("TQue.alloc_tensor", "TQue.deque"), _in_place),
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
+    **dict.fromkeys(("compare", "compare_scalar"), _whole),
+    "select": _select,
 }  # fmt: skip
 
 #: Values whose class is no row's name.
@@ -163,13 +182,20 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "repeat_times": 2, "dim": 1,
+    "event_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip
 
 
 def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
     """An operand; tensors are of a dtype that the row takes."""
+    if param.kind == "local" and spec.signatures:
+        tensors = [p for f in spec.forms for p in f.params if p.kind == "local"]
+        index = tensors.index(param)
+        return local("local", 8192 * index, dtype=spec.signatures["2201"][0][index])
+    if param.kind == "local" and spec.dtypes and param.role == "in":
+        return local("source", 8192, dtype=spec.dtypes["2201"][0])
     if param.kind == "local" and spec.dtypes:
         return local("local", dtype=spec.dtypes["2201"][0])
     return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)
@@ -370,6 +396,7 @@ def test_a_row_without_text_is_found() -> None:
 
 #: String literals that are called like an operation and mean something else.
 OTHER_MEANINGS = {
+    "tracer/vm/machine.py": "modules of Python",
     "tracer/vm/objects.py": "operators of Python, from the module `operator`",
     "tracer/vm/pybuiltins.py": "builtins of Python",
 }
@@ -408,47 +435,3 @@ def test_exemptions_do_not_look_at_rows(path: str) -> None:
     text = (ROOT / path).read_text(encoding="utf-8")
     assert name_uses(path, text) != []
     assert ".spec.name" not in text
-
-
-# -- the text of the two-operand vector functions -------------------------------------------------
-
-CHIP_OF = {chip.arch: chip.name for chip in CHIPS.values()}
-VECTOR = [
-    pytest.param(spec, dtype, arch, id=f"{spec.name}-{dtype}-{arch}")
-    for spec in ROWS
-    if spec.family == "vec_binary"
-    for arch, dtypes in spec.dtypes.items()
-    if arch in CHIP_OF
-    for dtype in dtypes
-]
-
-STRIDES = "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8)"
-#: Arguments behind the operands, and how they are written; `isSetMask` is the second template
-#: argument of the overloads with a mask.
-GOLDEN: dict[str, tuple[tuple[Any, ...], str, str]] = {
-    "count": ((64,), "", "64"),
-    "mask": ((32, 4, asc.BinaryRepeatParams()), "", f"32, 4, {STRIDES}"),
-    "bits": (([3, 0], 4, asc.BinaryRepeatParams()), "", f"mask, 4, {STRIDES}"),
-    "mask, set before": (
-        (32, 4, asc.BinaryRepeatParams(), False), "<{dtype}, false>", f"32, 4, {STRIDES}",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("spec", "dtype", "arch"), VECTOR)
-@pytest.mark.parametrize("form", GOLDEN)
-def test_vector_text(spec: OpSpec, dtype: DataType, arch: str, form: str) -> None:
-    given, template, written = GOLDEN[form]
-    with Kernel(soc=CHIP_OF[arch]) as k:
-        dst, src0, src1 = (
-            local(name, 4096 * n, 1024, dtype) for n, name in enumerate(("dst", "src0", "src1"))
-        )
-        OpFunction(spec)(dst, src0, src1, *given)
-    lines = body(emit(k.trace)).splitlines()
-    declared = [
-        f"AscendC::LocalTensor<{dtype.cpp}> {name}(AscendC::TPosition::VECIN, {address}, 1024);"
-        for name, address in (("dst", 0), ("src0", 4096), ("src1", 8192))
-    ]
-    masks = ["uint64_t mask[2] = {3, 0};"] if form == "bits" else []
-    head = f"AscendC::{spec.cpp}{template.format(dtype=dtype.cpp)}"
-    assert lines == [*declared, *masks, f"{head}(dst, src0, src1, {written});"]

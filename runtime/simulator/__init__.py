@@ -7,6 +7,7 @@
 from . import (
     arith,
     buffers,
+    cmpsel,
     copy,
     data,
     debug,
@@ -33,4 +34,4 @@ __all__ = [
     "simulates",
 ]
 
-_HANDLERS = (arith, buffers, copy, data, debug, framework, pools, tensors, vector, views)
+_HANDLERS = (arith, cmpsel, buffers, copy, data, debug, framework, pools, tensors, vector, views)

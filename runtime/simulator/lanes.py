@@ -7,7 +7,7 @@ all operands of a call can be indexed alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,12 +68,17 @@ class Lanes:
 
 def dense_lanes(count: int, size: int) -> Lanes:
     """The first `count` elements, as one repeat of any length."""
+    return lanes_at(np.arange(count)[None, :] * size, size)
+
+
+def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
+    """Elements at any offsets (bytes), one row a repeat."""
     lanes = Lanes.__new__(Lanes)
-    lanes.offsets = np.arange(count)[None, :] * size
-    lanes.extent = count * size
+    lanes.offsets = offsets
+    lanes.extent = int(offsets.max()) + size
     lanes.size = size
     lanes.block_stride = BLOCK_BYTES
-    lanes.repeat_stride = REPEAT_BYTES
+    lanes.repeat_stride = int(offsets[1, 0] - offsets[0, 0]) if len(offsets) > 1 else REPEAT_BYTES
     lanes.whole_blocks = False
     return lanes
 
@@ -81,17 +86,19 @@ def dense_lanes(count: int, size: int) -> Lanes:
 class Layout:
     """How the operands of one call are indexed: strided views if possible, else index arrays."""
 
-    __slots__ = ("kind", "lanes")
+    __slots__ = ("kind", "lanes", "semantics")
 
     def __init__(self, lanes: Sequence[Lanes]) -> None:
         self.lanes = tuple(lanes)
+        #: What this layout computes, where the row alone does not say it.
+        self.semantics: Callable[..., Any] | None = None
         if all(part.dense() for part in lanes):
             self.kind = "dense"
         elif any(part.lanes_overlap() for part in lanes[:1]):
             self.kind = "index"
         elif all(part.even() for part in lanes):
             self.kind = "even"
-        elif lanes[0].whole_blocks:
+        elif all(part.whole_blocks for part in lanes) and len({part.size for part in lanes}) == 1:
             self.kind = "blocks"
         else:
             self.kind = "index"
@@ -136,23 +143,31 @@ class Layout:
         elif memory.written is not None:
             memory.written.add_all((part.offsets + address).reshape(-1), part.size)
 
-    def shared(self, addresses: Sequence[int]) -> tuple[int, int] | None:
+    def shared(
+        self, addresses: Sequence[int], in_place: Callable[[int, int], bool]
+    ) -> tuple[int, int] | None:
         """A source that shares a part of what a repeat writes, and how many bytes.
 
-        Sharing all, element by element, is working in place. Operand 0 is the destination.
+        Sharing all, element by element, is working in place; `in_place(written, read)` says whether
+        elements of these sizes may. Operand 0 is the destination.
         """
         dst = self.lanes[0]
-        writes = dst.offsets + addresses[0]
-        repeats = np.arange(len(writes))[:, None] << 32
         for which, part in enumerate(self.lanes[1:], 1):
             address = addresses[which]
             if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
                 continue
-            reads = part.offsets + address
-            differ = (reads != writes).any(axis=1)
-            both = np.intersect1d((writes + repeats)[differ], (reads + repeats)[differ])
+            writes, reads = dst.offsets + addresses[0], part.offsets + address
+            if reads.shape != writes.shape or not in_place(dst.size, part.size):
+                differ = np.ones(len(writes), np.bool_)
+            elif dst.size == part.size:
+                differ = (reads != writes).any(axis=1)
+            else:
+                differ = reads[:, 0] != writes[:, 0]
+            both = np.intersect1d(
+                _bytes(writes, dst.size)[differ], _bytes(reads, part.size)[differ]
+            )
             if both.size:
-                return which, int(both.size) * dst.size
+                return which, int(both.size)
         return None
 
     def in_order(self, addresses: Sequence[int]) -> bool:
@@ -171,13 +186,25 @@ class Layout:
         writer: npt.NDArray[np.int64] | None = None
         for part, address in zip(self.lanes[1:], addresses[1:], strict=True):
             reads = part.offsets + address
-            if address >= stop or address + part.extent <= base or bool((reads == writes).all()):
+            if address >= stop or address + part.extent <= base:
+                continue
+            if reads.shape != writes.shape:
+                return True
+            if bool((reads == writes).all()):
                 continue
             if writer is None:
                 writer = np.full(dst.extent, dst.offsets.shape[0], np.int64)
                 writer[dst.offsets] = np.arange(dst.offsets.shape[0])[:, None]
+            if part.size != dst.size:
+                return True
             inside = (reads >= base) & (reads < stop)
             repeats = np.broadcast_to(np.arange(reads.shape[0])[:, None], reads.shape)
             if (writer[reads[inside] - base] < repeats[inside]).any():
                 return True
         return False
+
+
+def _bytes(starts: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """The bytes of the elements at `starts`, each with its repeat (the row) in the upper half."""
+    repeats = np.arange(len(starts))[:, None, None] << 32
+    return (starts[:, :, None] + np.arange(size) + repeats).reshape(len(starts), -1)

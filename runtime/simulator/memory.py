@@ -128,7 +128,7 @@ def local_fault(
 ) -> KernelError | None:
     """What is wrong with an access to the first `need` bytes of a local operand, if anything."""
     value = op.args[which]
-    role = "writes" if op.form.params[which].role == "out" else "reads"
+    role = "reads" if op.form.params[which].role == "in" else "writes"
     address, room, hold = tensor
     if not hold[0]:
         text, note = _STATE[hold[0]]

@@ -145,30 +145,31 @@ def nothing(*values: Any) -> None:
     """The executor of an operation that has nothing to do."""
 
 
-def specialise(op: Op, tensors: int, make: Callable[[tuple[Any, ...]], Executor]) -> Executor:
-    """An executor made for the values of the operands after the first `tensors` ones.
+def specialise(op: Op, passed: int, make: Callable[[tuple[Any, ...]], Executor]) -> Executor:
+    """An executor made for the values of the arguments after the first `passed` ones.
 
-    `make` gets those operands and returns an executor of the tensors alone. Constants settle it
-    here; runtime values look it up at each call.
+    `make` gets those and returns an executor of the runtime operands among the first ones alone.
+    Constants settle it here; runtime values look it up at each call.
     """
-    if len(operands(op)) == tensors:
-        return make(op.args[tensors:])
+    leading = sum(isinstance(arg, Value) for arg in op.args[:passed])
+    if len(operands(op)) == leading:
+        return make(op.args[passed:])
     cache: dict[tuple[Any, ...], Timed] = {}
 
     def find(key: tuple[Any, ...]) -> Timed:
         if len(cache) >= MAX_CACHED:
             cache.clear()
         rest = iter(key)
-        made = cache[key] = staged(make(tuple(fill(arg, rest) for arg in op.args[tensors:])))
+        made = cache[key] = staged(make(tuple(fill(arg, rest) for arg in op.args[passed:])))
         return made
 
     def run(*values: Any) -> None:
-        key = values[tensors:]
-        (cache.get(key) or find(key)).run(*values[:tensors])
+        key = values[leading:]
+        (cache.get(key) or find(key)).run(*values[:leading])
 
     def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
-        key = values[tensors:]
-        return (cache.get(key) or find(key)).stage(*values[:tensors])
+        key = values[leading:]
+        return (cache.get(key) or find(key)).stage(*values[:leading])
 
     return Timed(run, stage)
 

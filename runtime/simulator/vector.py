@@ -1,8 +1,9 @@
 """Executors of the vector families.
 
-A call is specialised twice: on its constants and runtime scalars (how many elements, which lanes,
+A call is specialised twice: on its constants and runtime numbers (how many elements, which lanes,
 which strides: a `Layout`), then on the addresses of its operands (the views to compute on). Both
-are cached, so that a call in a loop costs a look-up and the NumPy work.
+are cached, so that a call in a loop costs a look-up and the NumPy work. A number that is an operand
+(`adds`, `duplicate`) is not part of either: it lies in a cell that the work reads.
 
 The mask of a call is always its own: `is_set_mask=False`, which leaves an earlier mask in force on
 the device, has no effect here as long as no operation sets the mask by itself.
@@ -11,71 +12,150 @@ the device, has no effect here as long as no operation sets the mask by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import KernelError
+from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
-from ...tracer.ops.vec_binary import selected
-from ...tracer.trace import Op
-from .lanes import Lanes, Layout, dense_lanes
+from ...tracer.ops._vector import Slots, selected, slots_of, widest
+from ...tracer.ops.vec_brcb import BLOCKS, bad_step
+from ...tracer.trace import Op, Value
+from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .memory import LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
+from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
 
+#: The lanes of all operands for known numbers, or None when nothing is selected.
+LayoutOf: TypeAlias = "Callable[[Op, Slots, tuple[Any, ...]], Layout | None]"
+
 
 @simulates(family="vec_binary")
-def _vec_binary(op: Op, core: Core) -> Executor:
-    return specialise(op, 3, lambda args: _specialised(op, core, _layout(op, args)))
+@simulates(family="vec_binary_scalar")
+@simulates(family="vec_unary")
+@simulates(family="vec_ternary_scalar")
+@simulates(family="vec_duplicate")
+@simulates(family="vec_vconv")
+@simulates(family="vec_copy")
+@simulates(family="vec_brcb")
+def _vector(op: Op, core: Core) -> Executor:
+    return execute(op, core, _LAYOUTS[slots_of(op.form).kind])
 
 
-def _specialised(op: Op, core: Core, layout: Layout | None) -> Executor:
+def execute(op: Op, core: Core, layout_of: LayoutOf) -> Executor:
+    """The executor of a call; `layout_of(op, slots, args)` says what known numbers select."""
+    slots = slots_of(op.form)
+    cell = None if slots.scalar is None else _cell(op, slots)
+
+    def make(args: tuple[Any, ...]) -> Executor:
+        layout = layout_of(op, slots, (*op.args[: slots.passed], *args))
+        return _specialised(op, core, slots, layout, cell)
+
+    return specialise(op, slots.passed, make)
+
+
+def _cell(op: Op, slots: Slots) -> npt.NDArray[Any]:
+    """Where the number of a call lies, in the dtype of the elements."""
+    assert slots.scalar is not None
+    dtype = op.args[slots.like].type.dtype
+    cell = np.zeros((), dtype.np)
+    value = op.args[slots.scalar]
+    if not isinstance(value, Value):
+        number = value.item() if isinstance(value, np.generic) else value
+        cell[()] = converter(None, dtype)(number)
+    return cell
+
+
+def _specialised(
+    op: Op, core: Core, slots: Slots, layout: Layout | None, cell: npt.NDArray[Any] | None
+) -> Executor:
     """The executor for one layout; None is a call that selects nothing."""
     if layout is None:
         return nothing
     memory = core.memory_of(op.args[0])
-    need, need0, need1 = (lanes.extent for lanes in layout.lanes)
-    known: dict[tuple[int, int, int], tuple[Work, tuple[Access, ...]]] = {}
-    touch = _toucher(op, memory, layout)
+    needs = [lanes.extent for lanes in layout.lanes]
+    known: dict[tuple[int, ...], tuple[Work, tuple[Access, ...]]] = {}
+    touch = _toucher(op, memory, slots, layout)
 
-    def stage(dst: LocalView, src0: LocalView, src1: LocalView) -> tuple[Work, tuple[Access, ...]]:
-        to, room, hold = dst
-        at0, room0, hold0 = src0
-        at1, room1, hold1 = src1
-        if (
-            room < need or room0 < need0 or room1 < need1
-            or not (hold[0] and hold0[0] and hold1[0])
-        ):  # fmt: skip
-            raise _fault(op, layout, (dst, src0, src1))
-        key = (to, at0, at1)
+    def stage(*tensors: LocalView) -> tuple[Work, tuple[Access, ...]]:
+        for tensor, need in zip(tensors, needs, strict=True):
+            if tensor[1] < need or not tensor[2][0]:
+                raise _fault(op, layout, tensors)
+        key = tuple([tensor[0] for tensor in tensors])
         found = known.get(key)
         if found is None:
-            if (to | at0 | at1) & 31:
-                raise _fault(op, layout, (dst, src0, src1))
-            if shared := layout.shared(key):
-                which, nbytes = shared
-                raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
-            found = known[key] = (_work(op, memory, layout, key), _accesses(memory, layout, key))
+            work = _prepared(op, memory, slots, layout, tensors, cell)
+            found = known[key] = (work, _accesses(memory, slots, layout, key))
         touch(key)
         return found
 
-    def run(dst: LocalView, src0: LocalView, src1: LocalView) -> None:
-        stage(dst, src0, src1)[0]()
+    def run(*tensors: LocalView) -> None:
+        stage(*tensors)[0]()
 
-    return Timed(run, stage)
+    timed = Timed(run, stage)
+    return timed if cell is None else _numbered(op, slots, cell, timed)
 
 
-def _accesses(memory: Memory, layout: Layout, addresses: Sequence[int]) -> tuple[Access, ...]:
+def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], timed: Timed) -> Executor:
+    """The executor of a call that has a number behind its tensors."""
+    assert slots.scalar is not None
+    value = op.args[slots.scalar]
+    if not isinstance(value, Value):
+        return timed
+    dtype = op.args[slots.like].type.dtype
+    convert = converter(value.type, dtype)
+    ranged = "number_range" in op.spec.extra
+
+    def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
+        number = convert(values[-1])
+        if ranged and (fault := rules.bad_number(op.spec, number, dtype, op.site)):
+            raise fault
+        work, accesses = timed.stage(*values[:-1])
+
+        def numbered() -> object:
+            # The work may wait while the program goes on to the next call.
+            cell[()] = number
+            return work()
+
+        return numbered, accesses
+
+    return Timed(lambda *values: stage(*values)[0](), stage)
+
+
+def _prepared(
+    op: Op,
+    memory: Memory,
+    slots: Slots,
+    layout: Layout,
+    tensors: Sequence[LocalView],
+    cell: npt.NDArray[Any] | None,
+) -> Work:
+    """The work of a call at new addresses, after what can be wrong with them."""
+    key = tuple([tensor[0] for tensor in tensors])
+    if any(address & 31 for address in key):
+        raise _fault(op, layout, tensors)
+    in_place = partial(rules.in_place, op.spec)
+    if shared := layout.shared(key, in_place):
+        which, nbytes = shared
+        raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
+    return _work(op, memory, slots, layout, key, cell)
+
+
+def _accesses(
+    memory: Memory, slots: Slots, layout: Layout, addresses: Sequence[int]
+) -> tuple[Access, ...]:
     """What a call reads, then what it writes."""
     found: list[Access] = []
-    for which in (*range(1, len(addresses)), 0):
+    for which, writes in (*((k, False) for k in slots.inputs), (0, True)):
         base = addresses[which]
         for start, stop in layout.lanes[which].runs():
-            found.append((memory.shadow, base + start, base + stop, which == 0, which))
+            found.append((memory.shadow, base + start, base + stop, writes, which))
     return tuple(found)
 
 
@@ -87,14 +167,16 @@ def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     raise AssertionError("the access is fine")
 
 
-def _toucher(op: Op, memory: Memory, layout: Layout) -> Callable[[Sequence[int]], None]:
-    """What checks that the sources were written, and notes that the destination is from now on."""
+def _toucher(
+    op: Op, memory: Memory, slots: Slots, layout: Layout
+) -> Callable[[Sequence[int]], None]:
+    """What checks that the inputs were written, and notes that the destination is from now on."""
     written = memory.written
     if written is None:
         return lambda addresses: None
 
     def touch(addresses: Sequence[int]) -> None:
-        for which in range(1, len(addresses)):
+        for which in slots.inputs:
             missing = layout.first_unwritten(which, memory, addresses[which])
             if missing is not None:
                 raise unwritten_fault(op, which, missing, addresses[which])
@@ -102,18 +184,16 @@ def _toucher(op: Op, memory: Memory, layout: Layout) -> Callable[[Sequence[int]]
 
     if layout.kind != "dense":
         return touch
-    need, need0, need1 = (lanes.extent for lanes in layout.lanes)
-    holes = written.holes
+    need = layout.lanes[0].extent
+    inputs = [(k, layout.lanes[k].extent + 31) for k in slots.inputs]
+    find = written.holes.find
 
     def touch_dense(addresses: Sequence[int]) -> None:
-        to, at0, at1 = addresses
-        if (
-            holes.find(1, at0 >> 5, (at0 + need0 + 31) >> 5) >= 0
-            or holes.find(1, at1 >> 5, (at1 + need1 + 31) >> 5) >= 0
-        ):
-            touch(addresses)
-        else:
-            written.add(to, to + need)
+        for k, extent in inputs:
+            if find(1, addresses[k] >> 5, (addresses[k] + extent) >> 5) >= 0:
+                touch(addresses)
+                return
+        written.add(addresses[0], addresses[0] + need)
 
     return touch_dense
 
@@ -121,87 +201,120 @@ def _toucher(op: Op, memory: Memory, layout: Layout) -> Callable[[Sequence[int]]
 # -- what is selected -----------------------------------------------------------------------------
 
 
-def _layout(op: Op, args: tuple[Any, ...]) -> Layout | None:
-    """The lanes of all operands for known scalar arguments, or None when nothing is selected."""
-    size: int = op.args[0].type.dtype.sizeof()
-    return _LAYOUTS[op.form.name](op, args, size)
+def _dtypes(op: Op, slots: Slots) -> list[DataType]:
+    return [tensor.type.dtype for tensor in op.args[: slots.tensors]]
 
 
-def _by_count(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    count = args[0]
+def _by_count(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    count = args[slots.amount]
     if fault := rules.bad_count(op.spec, count, op.site):
         raise fault
-    return Layout([dense_lanes(count, size)] * 3) if count else None
+    if not count:
+        return None
+    return Layout([dense_lanes(count, dtype.sizeof()) for dtype in _dtypes(op, slots)])
 
 
-def _by_mask(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    mask, repeat, strides, _ = args
-    if fault := rules.bad_mask(op.spec, mask, op.args[0].type.dtype, op.site):
+def _by_mask(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    mask, dtype = args[slots.amount], widest(_dtypes(op, slots))
+    if fault := rules.bad_mask(op.spec, mask, dtype, op.site):
         raise fault
-    return _repeated(op, np.arange(mask), repeat, strides, size)
+    return _repeated(op, slots, np.arange(mask), args)
 
 
-def _by_bits(op: Op, args: tuple[Any, ...], size: int) -> Layout | None:
-    mask, repeat, strides, _ = args
-    lanes = selected(mask, op.args[0].type.dtype)
-    return _repeated(op, np.array(lanes, np.int64), repeat, strides, size)
+def _by_bits(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    lanes = selected(args[slots.amount], widest(_dtypes(op, slots)))
+    return _repeated(op, slots, np.array(lanes, np.int64), args)
 
 
-_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits}
+def _spread(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+    """Whole repeats of blocks, each filled with one element of a dense source."""
+    repeat, strides = args[slots.repeat], slots.strides_of(args)
+    fault = rules.bad_repeat(op.spec, repeat, op.site)
+    fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
+    fault = fault or bad_step(op.spec, strides[0], op.site)
+    if fault:
+        raise fault
+    if not repeat:
+        return None
+    dtype = op.args[0].type.dtype
+    size, count = dtype.sizeof(), rules.lanes_of(dtype)
+    lanes = np.arange(count)
+    source = np.arange(repeat)[:, None] * BLOCKS + lanes // (count // BLOCKS)
+    block, rep = strides
+    return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])
+
+
+_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits, "repeat": _spread}
 
 
 def _repeated(
-    op: Op, lanes: npt.NDArray[Any], repeat: int, strides: Any, size: int
+    op: Op, slots: Slots, lanes: npt.NDArray[Any], args: tuple[Any, ...]
 ) -> Layout | None:
-    strides = _values(strides)
+    repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
-    fault = fault or rules.bad_strides(op.spec, strides, op.site)
+    fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
     if fault:
         raise fault
     if not repeat or not lanes.size:
         return None
-    block, rep = strides[:3], strides[3:]
-    return Layout([Lanes(lanes, repeat, block[k], rep[k], size) for k in range(3)])
-
-
-def _values(strides: Any) -> tuple[int, ...]:
-    """The fields of the repeat parameters (a struct of constants, or a tuple once filled)."""
-    return tuple(getattr(strides, "values", strides))
+    n = slots.tensors
+    return Layout(
+        [
+            Lanes(lanes, repeat, block, rep, dtype.sizeof())
+            for dtype, block, rep in zip(_dtypes(op, slots), strides[:n], strides[n:], strict=True)
+        ]
+    )
 
 
 # -- the work -------------------------------------------------------------------------------------
 
 
-def _work(op: Op, memory: Memory, layout: Layout, addresses: Sequence[int]) -> Work:
+def _work(
+    op: Op,
+    memory: Memory,
+    slots: Slots,
+    layout: Layout,
+    addresses: Sequence[int],
+    cell: npt.NDArray[Any] | None,
+) -> Work:
     """What computes the call at these addresses."""
-    dtype = op.args[0].type.dtype.np
-    semantics = op.spec.semantics
+    # Bits in elements of any size are looked at as bytes.
+    dtypes = [
+        dtype.np if dtype.sizeof() == lanes.size else np.dtype(np.uint8)
+        for dtype, lanes in zip(_dtypes(op, slots), layout.lanes, strict=True)
+    ]
+    semantics = layout.semantics or op.spec.semantics
     assert semantics is not None
+    if op.spec.signatures and layout.semantics is None:
+        semantics = semantics(op.form, op.args)
     ordered = layout.in_order(addresses)
+    numbers = () if cell is None else (cell,)
     if layout.kind == "index":
-        return _indexed(semantics, memory, layout, addresses, dtype, ordered)
-    views = [layout.view(k, memory, addresses[k], dtype) for k in range(len(addresses))]
+        views = [
+            np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
+            for lanes, address, dtype in zip(layout.lanes, addresses, dtypes, strict=True)
+        ]
+        return _indexed(semantics, layout, slots, views, numbers, ordered)
+    views = [layout.view(k, memory, addresses[k], dtype) for k, dtype in enumerate(dtypes)]
     if ordered:
-        rows = [tuple(view[r] for view in views) for r in range(len(views[0]))]
+        rows = [[view[r] for view in views] for r in range(len(views[0]))]
     elif layout.kind == "dense":
-        rows = [tuple(view.reshape(-1) for view in views)]
+        rows = [[view.reshape(-1) for view in views]]
     else:
-        rows = [tuple(views)]
-    steps = [_step(semantics, *row) for row in rows]
+        rows = [views]
+    steps = [_step(semantics, row[0], [row[k] for k in slots.inputs], numbers) for row in rows]
     return steps[0] if len(steps) == 1 else _sequence(steps)
 
 
-def _step(semantics: Callable[..., Any], dst: Any, src0: Any, src1: Any) -> Work:
+def _step(
+    semantics: Callable[..., Any], dst: Any, inputs: Sequence[Any], numbers: tuple[Any, ...]
+) -> Work:
     if isinstance(semantics, np.ufunc):
+        return partial(semantics, *inputs, *numbers, out=dst)
 
-        def work() -> object:
-            return semantics(src0, src1, out=dst)
-
-    else:
-
-        def work() -> object:
-            dst[...] = semantics(src0, src1)
-            return None
+    def work() -> object:
+        dst[...] = semantics(*inputs, *numbers)
+        return None
 
     return work
 
@@ -216,22 +329,20 @@ def _sequence(steps: Sequence[Work]) -> Work:
 
 def _indexed(
     semantics: Callable[..., Any],
-    memory: Memory,
     layout: Layout,
-    addresses: Sequence[int],
-    dtype: Any,
+    slots: Slots,
+    views: Sequence[Any],
+    numbers: tuple[Any, ...],
     ordered: bool,
 ) -> Work:
     """Gather, compute, scatter; an element that is written twice keeps the last value."""
-    dst, src0, src1 = (
-        np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
-        for lanes, address in zip(layout.lanes, addresses, strict=True)
-    )
-    to, at0, at1 = (layout.index(k) for k in range(3))
-    repeats = [slice(r, r + 1) for r in range(len(to))] if ordered else [slice(None)]
+    index = [layout.index(k) for k in range(slots.tensors)]
+    repeats = [slice(r, r + 1) for r in range(len(index[0]))] if ordered else [slice(None)]
+    dst, to = views[0], index[0]
 
     def work() -> None:
         for part in repeats:
-            dst[to[part]] = semantics(src0[at0[part]], src1[at1[part]])
+            inputs = [views[k][index[k][part]] for k in slots.inputs]
+            dst[to[part]] = semantics(*inputs, *numbers)
 
     return work

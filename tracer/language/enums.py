@@ -79,6 +79,41 @@ class PipeID(IntEnum):
     PIPE_FIX = 10
 
 
+class CMPMODE(IntEnum):
+    """A comparison (`CMPMODE`)."""
+
+    LT = 0
+    GT = 1
+    EQ = 2
+    LE = 3
+    GE = 4
+    NE = 5
+
+
+class SelMode(IntEnum):
+    """What `select` chooses between and which bits it uses (`SELMODE`)."""
+
+    VSEL_CMPMASK_SPR = 0
+    VSEL_TENSOR_SCALAR_MODE = 1
+    VSEL_TENSOR_TENSOR_MODE = 2
+
+
+class RoundMode(IntEnum):
+    """How a conversion rounds (`RoundMode`).
+
+    To nearest with ties to even (`CAST_RINT`) or away from zero (`CAST_ROUND`), down, up, towards
+    zero, to odd; `CAST_NONE` where nothing is lost.
+    """
+
+    CAST_NONE = 0
+    CAST_RINT = 1
+    CAST_FLOOR = 2
+    CAST_CEIL = 3
+    CAST_ROUND = 4
+    CAST_TRUNC = 5
+    CAST_ODD = 6
+
+
 class Hardware(IntEnum):
     """A physical memory (`Hardware`)."""
 

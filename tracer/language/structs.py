@@ -18,6 +18,8 @@ class ParamStruct:
 
     cpp: ClassVar[str]
     ctypes: ClassVar[tuple[str, ...]]
+    #: The largest values of the fields, where they are smaller than the types allow.
+    most: ClassVar[tuple[int, ...]] = ()
 
     def snapshot(self) -> StructArg:
         """The struct as it is now, as an operand of an operation."""
@@ -51,6 +53,22 @@ class BinaryRepeatParams(ParamStruct):
 
     cpp: ClassVar[str] = "AscendC::BinaryRepeatParams"
     ctypes: ClassVar[tuple[str, ...]] = ("uint8_t",) * 6
+
+
+@dataclass(slots=True)
+class UnaryRepeatParams(ParamStruct):
+    """Strides of a one-operand vector call, in 32-byte blocks (`AscendC::UnaryRepeatParams`).
+
+    `*_blk_stride` lies between the blocks of one repeat, `*_rep_stride` between repeats.
+    """
+
+    dst_blk_stride: Any = 1
+    src_blk_stride: Any = 1
+    dst_rep_stride: Any = 8
+    src_rep_stride: Any = 8
+
+    cpp: ClassVar[str] = "AscendC::UnaryRepeatParams"
+    ctypes: ClassVar[tuple[str, ...]] = ("uint16_t", "uint16_t", "uint8_t", "uint8_t")
 
 
 class ShapeInfo(ParamStruct):
@@ -116,3 +134,34 @@ class MrgSortSrcList(ParamStruct):
     def snapshot(self) -> StructArg:
         """The lists."""
         return StructArg(type(self), self.lists)
+
+
+@dataclass(slots=True)
+class CopyRepeatParams(ParamStruct):
+    """Strides of `copy`, in 32-byte blocks (`AscendC::CopyRepeatParams`).
+
+    `*_stride` lies between the blocks of one repeat, `*_repeat_size` between repeats.
+    """
+
+    dst_stride: Any = 0
+    src_stride: Any = 0
+    dst_repeat_size: Any = 0
+    src_repeat_size: Any = 0
+
+    cpp: ClassVar[str] = "AscendC::CopyRepeatParams"
+    ctypes: ClassVar[tuple[str, ...]] = ("uint16_t",) * 4
+    most: ClassVar[tuple[int, ...]] = (65535, 65535, 4095, 4095)
+
+
+@dataclass(slots=True)
+class BrcbRepeatParams(ParamStruct):
+    """Strides of the destination of `brcb`, in 32-byte blocks (`AscendC::BrcbRepeatParams`).
+
+    `dst_blk_stride` lies between the blocks of one repeat, `dst_rep_stride` between repeats.
+    """
+
+    dst_blk_stride: Any = 1
+    dst_rep_stride: Any = 8
+
+    cpp: ClassVar[str] = "AscendC::BrcbRepeatParams"
+    ctypes: ClassVar[tuple[str, ...]] = ("uint16_t", "uint16_t")

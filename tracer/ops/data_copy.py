@@ -48,7 +48,7 @@ def _check_count(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         or rules.too_short(spec, src, count, site)
     )
     if fault is None and len(on_chip) == 2:
-        fault = rules.overlap(spec, dst, src, count * dst.dtype.sizeof(), site)
+        fault = rules.overlap(spec, dst, src, count, site)
     if fault is not None:
         raise fault
 

@@ -16,7 +16,6 @@ from ..trace import describe
 from .spec import OpSpec
 
 MAX_REPEAT: Final = 255
-MAX_STRIDE: Final = 255
 #: Elements that the two words of a bit mask can name.
 MASK_BITS: Final = 128
 
@@ -74,16 +73,33 @@ def bad_mask(spec: OpSpec, mask: int, dtype: DataType, site: Site) -> KernelErro
     )
 
 
-def bad_strides(spec: OpSpec, strides: Iterable[int], site: Site) -> KernelError | None:
-    """A stride has 8 bits."""
-    values = tuple(strides)
-    if all(0 <= stride <= MAX_STRIDE for stride in values):
+def bad_strides(spec: OpSpec, strides: Iterable[tuple[int, int]], site: Site) -> KernelError | None:
+    """A stride fits its field; each comes with the largest value that it may have."""
+    pairs = tuple(strides)
+    most = next((limit for stride, limit in pairs if not 0 <= stride <= limit), None)
+    if most is None:
         return None
     return error(
         "AT0108",
-        f"{spec.name} with the strides {values}",
+        f"{spec.name} with the strides {tuple(stride for stride, _ in pairs)}",
         site,
-        hint=f"a stride is 0 to {MAX_STRIDE} blocks of {BLOCK_BYTES} bytes",
+        hint=f"a stride is 0 to {most} blocks of {BLOCK_BYTES} bytes",
+    )
+
+
+def bad_number(spec: OpSpec, number: Any, dtype: DataType, site: Site) -> KernelError | None:
+    """A number that is an operand is in the range that the row names, if any."""
+    limits = spec.extra.get("number_range")
+    if limits is None:
+        return None
+    low, high = limits(dtype)
+    if low <= number <= high:
+        return None
+    return error(
+        "AT0108",
+        f"{spec.name} of {dtype} and the number {number}",
+        site,
+        hint=f"for {dtype} it is {low} to {high}",
     )
 
 
@@ -117,13 +133,24 @@ def too_short(spec: OpSpec, tensor: Any, count: int, site: Site) -> KernelError 
     )
 
 
-def overlap(spec: OpSpec, dst: Any, src: Any, nbytes: int, site: Site) -> KernelError | None:
-    """A destination and a source of `nbytes` bytes are the same or apart."""
+def overlap(spec: OpSpec, dst: Any, src: Any, count: int, site: Site) -> KernelError | None:
+    """A destination and a source of `count` elements are the same or apart.
+
+    A row may allow narrower elements to be written to where the wider ones are read.
+    """
     if dst.base is not src.base or dst.offset is None or src.offset is None:
         return None
-    if not 0 < abs(dst.offset - src.offset) < nbytes:
+    sizes = dst.dtype.sizeof(), src.dtype.sizeof()
+    start = max(dst.offset, src.offset)
+    stop = min(dst.offset + count * sizes[0], src.offset + count * sizes[1])
+    if start >= stop or (dst.offset == src.offset and in_place(spec, *sizes)):
         return None
-    return partial_overlap(spec, dst, src, nbytes - abs(dst.offset - src.offset), site)
+    return partial_overlap(spec, dst, src, stop - start, site)
+
+
+def in_place(spec: OpSpec, written: int, read: int) -> bool:
+    """Whether elements of `written` bytes may go where those of `read` bytes come from."""
+    return written == read or (written < read and bool(spec.extra.get("narrows_in_place")))
 
 
 def partial_overlap(spec: OpSpec, dst: Any, src: Any, nbytes: int, site: Site) -> KernelError:
@@ -163,21 +190,24 @@ def repeat_overlap(
     """
     if dst.base is not src.base or dst.offset is None or src.offset is None:
         return None
-    size = dst.dtype.sizeof()
-    per_block = BLOCK_BYTES // size
     written, read = (
         [
-            tensor.offset // size + lane // per_block * block * per_block + lane % per_block
+            tensor.offset + lane // per_block * block * BLOCK_BYTES + lane % per_block * size
             for lane in lanes
         ]
         for tensor, (block, _) in zip((dst, src), strides, strict=True)
+        for size in (tensor.dtype.sizeof(),)
+        for per_block in (BLOCK_BYTES // size,)
     )
+    sizes = dst.dtype.sizeof(), src.dtype.sizeof()
+    allowed = in_place(spec, *sizes)
     # From repeat to repeat the two move apart or together by this much.
-    drift = (strides[1][1] - strides[0][1]) * per_block
-    touched = set(written)
+    drift = (strides[1][1] - strides[0][1]) * BLOCK_BYTES
+    touched = {at + byte for at in written for byte in range(sizes[0])}
     for r in range(repeat if drift else 1):
-        moved = [element + r * drift for element in read]
-        shared = touched.intersection(moved)
-        if shared and written != moved:
-            return partial_overlap(spec, dst, src, len(shared) * size, site)
+        moved = [at + r * drift for at in read]
+        shared = touched.intersection(at + byte for at in moved for byte in range(sizes[1]))
+        same = moved[0] == written[0] if sizes[0] != sizes[1] else moved == written
+        if shared and not (allowed and same):
+            return partial_overlap(spec, dst, src, len(shared), site)
     return None

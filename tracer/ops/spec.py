@@ -17,14 +17,24 @@ import numpy as np
 from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import (
+    CMPMODE,
     CacheMode,
     CacheRwMode,
     HardEvent,
     Hardware,
     PipeID,
+    RoundMode,
+    SelMode,
     TPosition,
 )
-from ..language.structs import BinaryRepeatParams, ParamStruct, ShapeInfo
+from ..language.structs import (
+    BinaryRepeatParams,
+    BrcbRepeatParams,
+    CopyRepeatParams,
+    ParamStruct,
+    ShapeInfo,
+    UnaryRepeatParams,
+)
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -60,7 +70,8 @@ class Param(NamedTuple):
     """A parameter of one form.
 
     `kind` names what it accepts (a row of `KINDS`), `role` (one of `ROLES`) what it is to the call,
-    `cpp` the C++ type of a scalar operand, '{dtype}' for the element type of the first operand.
+    `cpp` the C++ type of a scalar operand, '{dtype}' for the element type of the first operand,
+    '{dtype1}' for that of the operand at position 1.
     """
 
     name: str
@@ -100,6 +111,9 @@ class OpSpec:
     on, for rows that compute on tensors.
     checks: called with (spec, form, args, recorder) before recording; they raise `KernelError`.
     semantics: NumPy meaning of the element-wise core, for families that share an executor.
+    signatures: architecture -> dtypes of the tensors in order, for rows whose tensors differ in
+    dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
+    have, by name; `types` are the operands whose dtypes are the leading template arguments.
     """
 
     name: str
@@ -114,6 +128,9 @@ class OpSpec:
     dtypes: MappingProxyType[str, tuple[DataType, ...]] = field(default_factory=_empty)
     checks: tuple[Callable[[OpSpec, Form, tuple[Any, ...], Recorder], None], ...] = ()
     semantics: Callable[..., Any] | None = None
+    signatures: MappingProxyType[str, tuple[tuple[DataType, ...], ...]] = field(
+        default_factory=_empty
+    )
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
 
 
@@ -163,6 +180,14 @@ def _is_a(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, cls)
 
 
+#: Kinds that are a parameter struct.
+STRUCTS: dict[str, type[ParamStruct]] = {
+    "binary_repeat": BinaryRepeatParams,
+    "unary_repeat": UnaryRepeatParams,
+    "copy_repeat": CopyRepeatParams,
+    "brcb_repeat": BrcbRepeatParams,
+}
+
 #: What a parameter accepts: the words for messages and the test.
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("an integer", _is_int),
@@ -198,7 +223,10 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
-    "binary_repeat": ("an asc.BinaryRepeatParams", _is_a(BinaryRepeatParams)),
+    "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
+    "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
+    "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
+    **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }
 
 
