@@ -91,9 +91,7 @@ def amounts(draw: Any, spec: OpSpec, form: Form, arch: str, dtypes: Any) -> dict
         found["scalar"] = draw(st.integers(element_type.lo, element_type.hi))
     if vec_cmpsel.selects(spec):
         scalar = slots.scalar is not None
-        found["mode"] = draw(
-            st.sampled_from([m for m in SelMode if (m == 1) is scalar])
-        )
+        found["mode"] = draw(st.sampled_from([m for m in SelMode if (m == 1) is scalar]))
         found["count"] = draw(st.integers(0, 3 * lanes + 5))
     else:
         found["mode"] = draw(st.sampled_from(vec_cmpsel.modes(arch, dtypes)))
@@ -245,9 +243,7 @@ def test_text() -> None:
         asc.compare(d, t, t, CMPMODE.LT, 64)
         asc.compare_scalar(d, t, 0, CMPMODE.GE, 64, 2, asc.UnaryRepeatParams())
         asc.select(t, d, t, 1, SelMode.VSEL_TENSOR_SCALAR_MODE, 64)
-        asc.select(
-            t, d, t, t, SelMode.VSEL_CMPMASK_SPR, 64, 2, asc.BinaryRepeatParams()
-        )
+        asc.select(t, d, t, t, SelMode.VSEL_CMPMASK_SPR, 64, 2, asc.BinaryRepeatParams())
     unary = "AscendC::UnaryRepeatParams(1, 1, 8, 8)"
     binary = "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8)"
     assert body(emit(k.trace)).splitlines()[2:] == [

@@ -5,6 +5,7 @@ Each kernel stores what it computes; the expected values are what Python says.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -447,3 +448,29 @@ def test_break_before_a_member_changes() -> None:
 
     assert run(kernel, 5, 3) == [6]
     assert run(kernel, 5, 9) == [10]
+
+
+def test_break_deep_in_an_arm_of_a_loop_run_on_constants() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        fuel = 3
+        while fuel > 0:
+            fuel -= 1
+            put(fuel)
+            if n == 1:
+                put(10)
+            elif n == fuel:
+                continue
+            else:
+                if m > 2:
+                    put(20)
+                else:
+                    with contextlib.suppress(KeyError):
+                        put(30)
+                        break
+                put(40)
+        put(50)
+
+    for n, m in ((1, 1), (0, 9), (0, 1), (2, 1), (5, 5)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored

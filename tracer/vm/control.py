@@ -178,7 +178,7 @@ def _rank(frame: Frame, flow: Any, arm: int, stops: frozenset[int]) -> int:
     """Which arm of a branch is nested while the other goes on behind: the lower."""
     if flow.only_raises(arm, stops):
         return 0
-    loop = next((p for p in flow.loops_at(frame.pc) if p.header in frame.stops), None)
+    loop = next((p for p in flow.loops_at(frame.pc) if p.header in frame.loops), None)
     if loop is not None and not flow.reaches(arm, loop.header, loop.nodes):
         return 1
     return 2 if flow.is_trivial(arm, stops) else 3
@@ -188,7 +188,7 @@ def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
     """A runtime condition that leaves a `while` run so far on constants makes it a C++ loop."""
     leaves = None
     for loop in flow.loops_at(frame.pc):
-        if loop.header in frame.stops:
+        if loop.header in frame.loops:
             break
         if loop.is_for or loop.header in frame.program.unrolled:
             continue

@@ -116,8 +116,9 @@ class Frame:
 
     `slots` are CPython's fast locals (arguments, locals, cells), `stops` the labels at which the
     present run ends, `jumps` the destinations that a C++ jump can reach from here, `pending` the
-    paths that have left the present run, `depth` how many arms and loop bodies of this frame are
-    being traced, `set_at` where each slot was last stored.
+    paths that have left the present run, `loops` the headers of the C++ loops around the present
+    place, `depth` how many arms and loop bodies of this frame are being traced, `set_at` where
+    each slot was last stored.
     """
 
     __slots__ = (
@@ -129,6 +130,7 @@ class Frame:
         "is_generator",
         "is_kernel",
         "jumps",
+        "loops",
         "names",
         "ops",
         "parent",
@@ -158,6 +160,7 @@ class Frame:
         self.stops: frozenset[int] = frozenset()
         self.jumps: frozenset[int] = frozenset()
         self.pending: list[Path] = []
+        self.loops: frozenset[int] = frozenset()
         self.depth = 0
         self.retval: Any = None
         self.exc: Any = None

@@ -126,7 +126,11 @@ class LoopTracer:
             frame.stack.append(self.node.index)
         # `break`, with a dispatch behind the loop, reaches whatever lies outside the body.
         jumps = stops | {RETURNS}
-        paths = run_region(vm, frame, body, start, stops, jumps, self.entry, not self.trial)
+        around, frame.loops = frame.loops, frame.loops | {self.loop.header}
+        try:
+            paths = run_region(vm, frame, body, start, stops, jumps, self.entry, not self.trial)
+        finally:
+            frame.loops = around
         vm.heap.rollback(head)
         for path in paths:
             # A path that changed nothing in the body still leaves with the loop's variables.
