@@ -362,14 +362,18 @@ def test_unbound_variable_that_a_closure_shares() -> None:
 
 
 def test_value_without_a_name_that_is_of_two_types() -> None:
+    # CPython 3.12 writes what is last in a function twice, once for each choice: so it is not last.
     def truth(put: Any, n: Any, m: Any) -> None:
         put(bool(n if m > 0 else 0.5))
+        put(1)
 
     def identity(put: Any, n: Any, m: Any) -> None:
         put((None if n > 0 else 3) is None)
+        put(1)
 
     def kind(put: Any, n: Any, m: Any) -> None:
         put(isinstance((1.5 if n > 0 else "a"), float))
+        put(1)
 
     for kernel in (truth, identity, kind):
         with pytest.raises(KernelError, match="depending on a runtime value"):
