@@ -328,6 +328,16 @@ def _message(call: Callable[[], Any]) -> str:
     return "nothing"
 
 
+def test_message_of_a_starred_number() -> None:
+    def function() -> str:
+        try:
+            return str([1, *2.5])  # type: ignore[misc]
+        except TypeError as exc:
+            return str(exc)
+
+    assert concrete(function) == "Value after * must be an iterable, not float" == function()
+
+
 def test_messages_of_wrong_calls() -> None:
     def exact(a: Any, /, b: Any = 1, *, c: Any) -> Any:
         return a, b, c

@@ -524,8 +524,17 @@ def map_add(vm: Machine, frame: Frame, i: int) -> None:
 @handles("LIST_EXTEND")
 def list_extend(vm: Machine, frame: Frame, i: int) -> None:
     items = frame.stack.pop()
+    if not _is_iterable(items):
+        kind = type(items).__name__
+        raise TypeError(f"Value after * must be an iterable, not {kind}")
     vm.touch(frame.stack[-i])
     frame.stack[-i].extend(special.items_of(vm, items))
+
+
+def _is_iterable(value: Any) -> bool:
+    """Whether CPython takes it for an iterable; a runtime value refuses in its own words."""
+    kind = type(value)
+    return isinstance(value, Value) or hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")
 
 
 @handles("SET_UPDATE")
@@ -687,10 +696,9 @@ def call_kw(vm: Machine, frame: Frame, n: int) -> None:
 def call_ex(vm: Machine, frame: Frame, has_kwargs: bool) -> None:
     kwargs = dict(frame.stack.pop()) if has_kwargs else {}
     items = frame.stack.pop()
-    kind = type(items)
-    if not (isinstance(items, Value) or hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")):
-        called = _called(frame.stack[-2], frame.stack[-1])
-        raise TypeError(f"{called} argument after * must be an iterable, not {kind.__name__}")
+    if not _is_iterable(items):
+        called, kind = _called(frame.stack[-2], frame.stack[-1]), type(items).__name__
+        raise TypeError(f"{called} argument after * must be an iterable, not {kind}")
     frame.stack.append(_invoke(vm, frame, list(special.items_of(vm, items)), kwargs))
 
 
