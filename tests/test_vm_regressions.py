@@ -488,3 +488,13 @@ def test_break_deep_in_an_arm_of_a_loop_run_on_constants() -> None:
         stored: list[int] = []
         kernel(stored.append, n, m)
         assert run(kernel, n, m) == stored
+
+
+def test_constant_that_a_loop_makes_a_float() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        total = 1
+        for i in range(n):
+            total += i * 0.5
+        put(int(total * 4))
+
+    assert [run(kernel, n) for n in (0, 1, 4)] == [[4], [4], [16]]

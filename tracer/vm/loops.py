@@ -276,6 +276,9 @@ class LoopTracer:
         if found is None:
             return None
         if isinstance(type_, DataType) and isinstance(found, DataType) and type_ is not found:
+            if found.kind == "f" and type_.is_int() and not isinstance(entry, Scalar):
+                # The integer type came from a constant that a float holds as well.
+                return found
             return variable_type([Scalar(type_, self.vm.block), Scalar(found, self.vm.block)])
         return found
 
