@@ -428,6 +428,17 @@ def test_assertion_in_a_loop_is_no_way_out() -> None:
     assert run(endless, 4) == [-1]
 
 
+def test_assertion_that_pytest_rewrites() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        assert n > -50
+        assert m in (0, 5), "neither"
+        put(n)
+
+    assert run(kernel, 1, 5) == [1]
+    with pytest.raises(KernelError, match="AT0205: AssertionError: neither"):
+        run(kernel, 1, 6)
+
+
 def test_change_before_an_inner_loop_reaches_the_next_iteration() -> None:
     class State:
         def __init__(self) -> None:

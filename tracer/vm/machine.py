@@ -40,6 +40,8 @@ NATIVE = frozenset(
     {NATIVE_ROOT, "numpy", "ml_dtypes", "torch", "enum", "re", "typing", "inspect"}
     | {"logging", "warnings", "importlib", "copyreg", "abc", "_collections_abc", "collections"}
     | {"dataclasses", "copy", "builtins", "types", "functools", "operator", "math", "tabulate"}
+    # pytest rewrites the `assert` statements of test modules into calls of its own.
+    | {"_pytest", "pytest", "pluggy"}
 )
 
 
