@@ -190,7 +190,7 @@ def _restart_loops(frame: Frame, flow: Any, a: int, b: int) -> None:
     for loop in flow.loops_at(frame.pc):
         if loop.header in frame.loops:
             break
-        if loop.is_for or loop.header in frame.program.unrolled:
+        if loop.is_for:
             continue
         # An assertion in the body is no way out of the loop, unless there is no other.
         trapping = all(flow.only_raises(e, frame.stops) for e in loop.exits)

@@ -282,14 +282,14 @@ def load_global(vm: Machine, frame: Frame, name: str) -> None:
 @handles("STORE_GLOBAL")
 def store_global(vm: Machine, frame: Frame, name: str) -> None:
     vm.write_outer(f"the global `{name}`")
-    vm.touch_namespace(frame.globals)
+    vm.journal(frame.globals)
     frame.globals[name] = frame.stack.pop()
 
 
 @handles("DELETE_GLOBAL")
 def delete_global(vm: Machine, frame: Frame, name: str) -> None:
     vm.write_outer(f"the global `{name}`")
-    vm.touch_namespace(frame.globals)
+    vm.journal(frame.globals)
     del frame.globals[name]
 
 

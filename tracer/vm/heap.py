@@ -57,7 +57,7 @@ class ReplayIterator:
         return self
 
     def __next__(self) -> Any:
-        self.vm.touch_iterator(self)
+        self.vm.journal(self)
         if self.position.__class__ is Advanced:
             raise self.position.fail(self.vm.site())
         if self.position == len(self.buffer):

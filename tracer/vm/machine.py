@@ -48,7 +48,7 @@ NATIVE = frozenset(
 class Program:
     """A code object ready to run: handlers with their arguments, and its control flow."""
 
-    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "slot_count", "unrolled")
+    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "slot_count")
 
     def __init__(self, code: Any) -> None:
         self.code = code
@@ -59,7 +59,6 @@ class Program:
             (HANDLERS[i.op], i.arg) for i in code.instrs
         ]
         self._flow: Flow | None = None
-        self.unrolled: set[int] = set()
         if any(i.op == "JUMP" and i.arg <= k for k, i in enumerate(code.instrs)) or any(
             i.op.startswith("POP_JUMP") and i.arg <= k for k, i in enumerate(code.instrs)
         ):
@@ -191,8 +190,7 @@ class Machine(Recorder):
         """Call before a Python object changes; outer objects must not under runtime control."""
         if id(obj) in self.guards.outer:
             self.write_outer(self._outer_words(obj))
-        if self.journaling:
-            self.heap.touch(obj, self.site())
+        self.journal(obj)
 
     def write_outer(self, what: str) -> None:
         """Something outside the trace is written: never under runtime control, never cached."""
@@ -218,15 +216,10 @@ class Machine(Recorder):
             frame = frame.parent_frame
         return what_is(obj) if name is None else f"the {type(obj).__name__} `{name}`"
 
-    def touch_iterator(self, iterator: Any) -> None:
-        """An iterator is about to advance."""
+    def journal(self, obj: Any) -> None:
+        """Keep an object's state in the journal, wherever it lives, before it changes."""
         if self.journaling:
-            self.heap.touch(iterator, self.site())
-
-    def touch_namespace(self, namespace: dict[str, Any]) -> None:
-        """A module's globals are about to change."""
-        if self.journaling:
-            self.heap.touch(namespace, self.site())
+            self.heap.touch(obj, self.site())
 
     def note_function(self, function: FunctionType) -> None:
         """A function was made by the kernel: nothing to guard."""
