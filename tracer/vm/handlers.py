@@ -786,8 +786,6 @@ def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     if frame.code.slot_names[:1] == (".0",):
         frame.slots[0] = special.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
-    if vm.journaling:
-        vm.note_birth(frame.retval)
     return RETURN
 
 

@@ -18,6 +18,7 @@ from ..language.dtypes import DataType
 from ..trace import Jump, Op, Param, Recorder, Trace, Value, swap_current
 from .calls import bind, call
 from .control import Snapshot, end_of_run, resolve, run_guarded
+from .dropped import Watched, close_dropped, step
 from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
@@ -70,6 +71,11 @@ class Program:
         """Whether a slot holds a cell of the closure."""
         return slot >= self._first_free
 
+    def watch(self, step: Callable[..., Any]) -> None:
+        """From now on run each instruction by `step`, also where a run is under way."""
+        if self.ops[0][0] is not step:
+            self.ops[:] = [(step, op) for op in self.ops]
+
     @property
     def flow(self) -> Flow:
         """The control-flow analysis, made when first needed."""
@@ -111,6 +117,7 @@ class Machine(Recorder):
         "signs",
         "steps",
         "unrolling",
+        "watched",
     )
 
     def __init__(self, trace: Trace, options: TraceOptions) -> None:
@@ -138,6 +145,7 @@ class Machine(Recorder):
         self.unrolling: dict[Any, Any] = {}
         self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
         self.raised: dict[int, BaseException] = {}
+        self.watched: list[Watched] = []
 
     # -- what the recorder offers to operations -----------------------------------------------
 
@@ -183,6 +191,8 @@ class Machine(Recorder):
 
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
+        if id(obj) in self.born:
+            return
         self.lineage = (len(self.born), self.lineage)
         self.born[id(obj)] = (obj, len(self.born))
 
@@ -299,7 +309,12 @@ class Machine(Recorder):
             positional, keywords = _spread(code, len(bound), values)
             bind(frame, fn, bound + positional, keywords)
             self.frame = frame
-            _end(self.trace, end_of_run(self, frame, run_guarded(self, frame, 0)))
+            result = run_guarded(self, frame, 0)
+            if self.watched:
+                self.frame = None
+                close_dropped(self)
+                self.frame = frame
+            _end(self.trace, end_of_run(self, frame, result))
         except (KernelError, Signal):
             raise
         except RecursionError as exc:
@@ -329,6 +344,8 @@ class Machine(Recorder):
         """Interpret from `frame.pc` until a stop, a return, a yield or a list of paths."""
         ops = frame.ops
         depth = frame.depth
+        if self.watched:
+            frame.program.watch(step)
         caller, self.frame = self.frame, frame
         pc = frame.pc
         try:
@@ -378,6 +395,8 @@ class Machine(Recorder):
         if handler is None:
             raise exc
         del frame.stack[handler.depth :]
+        if self.watched:
+            close_dropped(self)
         if handler.lasti:
             frame.stack.append(frame.pc)
         frame.stack.append(exc)
