@@ -390,7 +390,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int, before: Snapshot)
     depth = len(frame.stack)
     try:
         for frame.pc in range(start, end):
-            handler, arg = frame.ops[frame.pc]
+            handler, arg = frame.program.singles[frame.pc]
             handler(vm, frame, arg)
         value = frame.stack.pop()
         second: Scalar | None = truth(value) if isinstance(value, Scalar) else None

@@ -168,6 +168,19 @@ def load_fast(vm: Machine, frame: Frame, slot: int) -> None:
     frame.stack.append(value)
 
 
+def load_several(vm: Machine, frame: Frame, arg: tuple[tuple[int, ...], int]) -> int:
+    """Several LOAD_FASTs in a row; `arg` has their slots and what follows them."""
+    slots, end = arg
+    values, stack = frame.slots, frame.stack
+    for slot in slots:
+        value = values[slot]
+        if value is UNBOUND or value.__class__ is Poison:
+            frame.pc += slots.index(slot)
+            load_fast(vm, frame, slot)
+        stack.append(value)
+    return end
+
+
 @handles("LOAD_CLOSURE")
 def load_closure(vm: Machine, frame: Frame, slot: int) -> None:
     frame.stack.append(frame.slots[slot])
@@ -678,7 +691,7 @@ def call(vm: Machine, frame: Frame, n: int) -> None:
     elif instance is not NULL:
         args = (instance, *args)
     if type(function) is OpFunction:
-        stack.append(function(*args))
+        stack.append(function.apply(vm, args))
     else:
         stack.append(call_any(vm, function, args, _NO_KEYWORDS))
 

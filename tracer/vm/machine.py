@@ -22,7 +22,7 @@ from .dropped import Watched, close_dropped, step
 from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
-from .handlers import HANDLERS, loop_header
+from .handlers import HANDLERS, load_several, loop_header
 from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
@@ -47,9 +47,12 @@ NATIVE = frozenset(
 
 
 class Program:
-    """A code object ready to run: handlers with their arguments, and its control flow."""
+    """A code object ready to run: handlers with their arguments, and its control flow.
 
-    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "slot_count")
+    `singles` has one step an instruction, `ops` what the run loop takes.
+    """
+
+    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "singles", "slot_count")
 
     def __init__(self, code: Any) -> None:
         self.code = code
@@ -59,6 +62,8 @@ class Program:
         self.ops: list[tuple[Callable[..., Any], Any]] = [
             (HANDLERS[i.op], i.arg) for i in code.instrs
         ]
+        self.singles = list(self.ops)
+        self._join_loads()
         self._flow: Flow | None = None
         if any(i.op == "JUMP" and i.arg <= k for k, i in enumerate(code.instrs)) or any(
             i.op.startswith("POP_JUMP") and i.arg <= k for k, i in enumerate(code.instrs)
@@ -66,6 +71,18 @@ class Program:
             for loop in self.flow.loops.values():
                 if not loop.is_for:
                     self.ops[loop.header] = (loop_header, None)
+
+    def _join_loads(self) -> None:
+        """A third of a kernel are locals that are loaded: those in a row are one step."""
+        instrs = self.code.instrs
+        k = len(instrs)
+        while k:
+            end = k
+            while k and instrs[k - 1].op == "LOAD_FAST":
+                k -= 1
+            if end - k > 1:
+                self.ops[k] = (load_several, (tuple(i.arg for i in instrs[k:end]), end))
+            k -= end == k
 
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""
