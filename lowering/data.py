@@ -120,7 +120,7 @@ def struct_definitions(trace: Trace) -> str:
         _define(param.type, found)
     for node in trace.walk():
         if node.__class__ is Op:
-            result = node.result  # type: ignore[union-attr]
+            result = node.result
             if result is not None and result.type.__class__ in _DEFINED:
                 _define(result.type, found)
     names = [type.cpp for type in found]
