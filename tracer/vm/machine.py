@@ -532,8 +532,7 @@ def _is_ours(exc: BaseException) -> bool:
     while tb is not None:
         module = tb.tb_frame.f_globals.get("__name__", "")
         tb = tb.tb_next
-    package, _, name = module.rpartition(".")
-    return package.startswith(NATIVE_ROOT + ".tracer") and name not in _ACTING
+    return module.startswith(NATIVE_ROOT + ".tracer") and _ACTING.isdisjoint(module.split("."))
 
 
 def _spread(
