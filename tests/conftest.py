@@ -1,4 +1,8 @@
-"""Golden texts: a test's result against a file under `tests/golden`, `--update-golden` writes."""
+"""Options of the suite.
+
+`--update-golden` writes the golden texts that tests compare with; `--twin` runs the text of every
+kernel that is simulated, too (see `tests/twin`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write the golden files instead of comparing"
     )
+    parser.addoption(
+        "--twin", action="store_true", help="compile and run the text of each simulated kernel"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--twin"):
+        from tests.twin.compare import install
+
+        install()
 
 
 @pytest.fixture

@@ -1,0 +1,76 @@
+"""Runs the twin behind each simulation of a test run: `pytest --twin`.
+
+Every kernel that a test simulates without an error is emitted, compiled, run on copies of the
+arguments, and has to leave the same bytes. What the twin cannot do is listed with its reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from asctrace.runtime import simulator
+from asctrace.tracer.ops import data, debug
+from asctrace.tracer.trace import Op, Trace
+
+from .build import run_trace
+
+#: Kernels compared, and those left out by reason.
+COUNTS: Counter[str] = Counter()
+_original = simulator.simulate
+
+
+def left_out(trace: Trace) -> str | None:
+    """Why the twin does not run a trace, if it does not."""
+    for node in trace.walk():
+        if isinstance(node, Op):
+            if node.spec is data.INLINE:
+                return "C++ text of the kernel's own"
+            if node.spec is debug.PRINTF:
+                return "printf is not looked at"
+    return None
+
+
+def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
+    """`simulator.simulate`, checked by the twin."""
+    copies = _copies(args)
+    result = _original(program, args, blocks, params)
+    trace = program.trace
+    reason = left_out(trace)
+    if reason is not None:
+        COUNTS[reason] += 1
+        return result
+    run_trace(trace, copies, blocks)
+    COUNTS["compared"] += 1
+    for param, arg, copy in zip(trace.params, args, copies, strict=True):
+        if isinstance(arg, np.ndarray) and arg.tobytes() != copy.tobytes():
+            raise AssertionError(
+                f"the text and the simulator differ in `{param.name}`:\n{copy}\n{arg}"
+            )
+    return result
+
+
+def _copies(args: Sequence[Any]) -> list[Any]:
+    """Copies of the arrays that overlap as the arrays do."""
+    roots: dict[int, np.ndarray[Any, Any]] = {}
+    out = []
+    for arg in args:
+        if not isinstance(arg, np.ndarray) or not arg.flags.c_contiguous:
+            out.append(arg)
+            continue
+        root = arg
+        while isinstance(root.base, np.ndarray) and root.base.flags.c_contiguous:
+            root = root.base
+        copy = roots.setdefault(id(root), root.copy())
+        start = arg.ctypes.data - root.ctypes.data
+        flat = copy.reshape(-1).view(np.uint8)[start : start + arg.nbytes]
+        out.append(flat.view(arg.dtype).reshape(arg.shape))
+    return out
+
+
+def install() -> None:
+    """Check every simulation from now on."""
+    simulator.simulate = simulate
