@@ -554,7 +554,7 @@ def test_function_made_in_each_iteration_and_used_on_the_way_out() -> None:
     def kernel(put: Any, n: Any, m: Any) -> None:
         for base in [n + 1, n]:
 
-            def shown(value: Any) -> None:
+            def shown(value: Any, base: Any = base) -> None:
                 put(value + base)
 
             for k in [m, m + 1]:
