@@ -142,8 +142,8 @@ def test_double_buffers(
             marked(tiles_by_flags, second), marked(tiles_by_flags, first)
         ]  # fmt: skip
         assert race.message.startswith("write after read without order: ")
-        assert "(iteration 2)" in race.message
-        assert "(iteration 0)" in race.message
+        assert "(iteration i = 2)" in race.message
+        assert "(iteration i = 0)" in race.message
         assert race.message.endswith(f"HardEvent.{event} is missing")
         assert "in a later iteration" in race.hint
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import ref
 
-from ...tracer.chip import Chip
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
-from ...tracer.trace import Op, Value, describe
+from ...tracer.trace import Op, Trace, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
@@ -54,9 +53,10 @@ class Core:
     """One core, reused for block after block. `per_block` registers caches to empty in between."""
 
     def __init__(
-        self, chip: Chip, memories: Iterable[str], params: SimParams, engine: Engine
+        self, trace: Trace, memories: Iterable[str], params: SimParams, engine: Engine
     ) -> None:
-        self.chip = chip
+        self.trace = trace
+        self.chip = chip = trace.chip
         self.params = params
         self.engine = engine
         self.memories = {

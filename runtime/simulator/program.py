@@ -53,8 +53,9 @@ class _Machine:
     def __init__(self, program: Program, params: SimParams) -> None:
         self.params = params
         engine = _engine(params)
-        self.core = Core(program.trace.chip, program._memories, params, engine)
+        self.core = Core(program.trace, program._memories, params, engine)
         names: dict[str, Any] = dict(program._bound)
+        names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
         names["cell"] = memoryview(bytearray(4)).cast("f")
         for name, op in program._executed:

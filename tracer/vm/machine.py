@@ -26,6 +26,7 @@ from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
 from .options import Argument, TraceOptions, TraceResult
+from .ranges import RangeState
 
 _GENERATOR = 0x20
 _VARARGS = 0x04
@@ -78,6 +79,20 @@ class Program:
         return self._flow
 
 
+def _turns(frame: Frame | None) -> tuple[tuple[Site, int], ...]:
+    """The unrolled loops around the place where a frame is, with their indices."""
+    found: tuple[tuple[Site, int], ...] = ()
+    while frame is not None:
+        here = [
+            ((frame.code, state.pc, frame.parent), state.start + (state.done - 1) * state.step)
+            for state in frame.stack
+            if state.__class__ is RangeState and state.pc >= 0
+        ]
+        found = (*here, *found)
+        frame = frame.parent_frame
+    return found
+
+
 def program_of(code: CodeType) -> Program:
     """The program of a code object, decoded once."""
     decoded = decode(code)
@@ -111,6 +126,7 @@ class Machine(Recorder):
         "signs",
         "steps",
         "unrolling",
+        "unrolls",
     )
 
     def __init__(self, trace: Trace, options: TraceOptions) -> None:
@@ -136,6 +152,8 @@ class Machine(Recorder):
         self.param_values: dict[int, tuple[str, Any]] = {}
         self.cacheable = True
         self.unrolling: dict[Any, Any] = {}
+        #: Whether a loop has been unrolled.
+        self.unrolls = False
         self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
         self.raised: dict[int, BaseException] = {}
 
@@ -158,11 +176,13 @@ class Machine(Recorder):
 
     def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
         """Append an operation; effects count towards the unrolling budgets."""
-        if not spec.pure:
-            self.recorded += 1
         frame = self.frame
         assert frame is not None
         op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
+        if not spec.pure:
+            self.recorded += 1
+            if self.unrolls:
+                op.turns = _turns(frame)
         if result is not None:
             result.node = op
         self.block.nodes.append(op)
