@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops import sync
+from ...tracer.ops._events import unset_event
 from ...tracer.trace import Op, Value
 from .state import State
 from .walk import Walker, handles
@@ -60,6 +61,8 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
     if key is None:
         _unknown(state, op)
         return
+    before = state.waits.get(key)
+    state.waits[key] = op
     if state.flags.pop(key, None) is not None:
         return
     if state.maybe:
@@ -68,18 +71,14 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
         if key in state.maybe:
             state.maybe -= {key}
             return
-    walker.report(
-        state,
+    message, notes, hint = unset_event(
         op,
-        "AT0204",
-        f"wait_flag({op.args[0].name}, {op.args[1]}) waits for ever: nothing sets the event",
-        notes=[
-            (f"set here: {other.args[0].name}, {other.args[1]}", other.site)
-            for other in state.flags.values()
-            if other.args[0] is op.args[0] or other.args[1] == op.args[1]
-        ],
-        hint="set_flag with the same event and id comes first",
+        int(op.args[1]),
+        walker.set_flags.after(op, int(op.args[1])),
+        before,
+        [(int(other.args[1]), other) for other in state.flags.values()],
     )
+    walker.report(state, op, "AT0204", message, notes=notes, hint=hint)
 
 
 def left_set(walker: Walker, state: State) -> list[Finding]:

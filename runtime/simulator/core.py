@@ -74,7 +74,9 @@ class Core:
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
-        #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
+        #: Event ids that are taken, with who took each.
+        self.event_ids: dict[HardEvent, dict[int, Op]] = self.per_block()
+        #: What else a block remembers: tags of buffers, shapes of tensors.
         self.notes: dict[Any, Any] = self.per_block()
 
     def per_block(self) -> Any:
@@ -119,6 +121,8 @@ class Core:
             for hold in queue.holds.values():
                 if hold[0] is not None:
                     found.append(_left_behind(queue, hold))
+        for event, taken in self.event_ids.items():
+            found += [_never_released(event, op) for op in dict.fromkeys(taken.values())]
         for (event, event_id), op in self.flags.items():
             found.append(
                 finding(
@@ -152,6 +156,16 @@ class Core:
         queue = Queue(value, self.memory_of(value))
         self.queues.append(queue)
         return queue
+
+
+def _never_released(event: HardEvent, op: Op) -> Finding:
+    return finding(
+        "AT0204",
+        f"alloc_event_id({event.name}) takes an id that is never released",
+        op.site,
+        severity="warning",
+        hint="release_event_id(id, event) when the last wait for it is issued",
+    )
 
 
 def _left_behind(queue: Queue, hold: Hold) -> Finding:
