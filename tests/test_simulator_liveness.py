@@ -149,7 +149,7 @@ def runaway(x: asc.GlobalAddress, n: int):
         ),
         (
             scalar_wait_before_the_set, (3,), "AT0204",
-            "wait_flag(V_S, 3) waits for ever: the scalar unit waits here and never comes to the set",
+            "wait_flag(V_S, 3) waits for ever: the scalar unit waits here and never comes to",
             [("the set before was waited for here", "taken"), ("set here, behind the wait", "set")],
         ),
         (
