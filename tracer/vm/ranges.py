@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Site, error
 from ..language.dtypes import DataType, int32, int64, promote
 from ..language.scalar import Scalar
 from ..trace import current, describe
+
+if TYPE_CHECKING:
+    from .frame import Frame
 
 
 class RuntimeRange:
@@ -124,3 +127,17 @@ class RangeState:
             current("next").site(),
             hint="write the `for` loop",
         )
+
+
+def turns(frame: Frame | None) -> tuple[tuple[Site, int], ...]:
+    """The unrolled loops around the place where a frame is, with their indices."""
+    found: tuple[tuple[Site, int], ...] = ()
+    while frame is not None:
+        here = [
+            ((frame.code, state.pc, frame.parent), state.start + (state.done - 1) * state.step)
+            for state in frame.stack
+            if state.__class__ is RangeState and state.pc >= 0
+        ]
+        found = (*here, *found)
+        frame = frame.parent_frame
+    return found
