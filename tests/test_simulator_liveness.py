@@ -204,12 +204,25 @@ def ids_that_are_kept(x: asc.GlobalAddress):
     pipe.release_event_id(given_back, HardEvent.V_S)
 
 
+def one_id_is_kept(x: asc.GlobalAddress):
+    """The checks see it: the event has no release at all."""
+    kept = asc.TPipe().alloc_event_id(HardEvent.V_S)  # kept
+    asc.set_flag(HardEvent.V_S, kept)
+    asc.wait_flag(HardEvent.V_S, kept)
+
+
 def test_an_event_id_that_is_never_released_is_a_warning() -> None:
+    x = np.ones(64, np.float32)
     for schedule, seed in SCHEDULES:
-        (found,) = outcome(ids_that_are_kept, (np.ones(64, np.float32),), schedule, seed)[0]
-        assert (found.code, found.severity) == ("AT0204", "warning")
-        assert found.message == "alloc_event_id(V_S) takes an id that is never released"
-        assert found.spans[0].line == marked(ids_that_are_kept, "kept")
+        for fn, times in ((ids_that_are_kept, 1), (one_id_is_kept, 2)):
+            findings = outcome(fn, (x,), schedule, seed)[0]
+            assert len(findings) == times  # of the run, before that of the checks
+            for found in findings:
+                assert (found.code, found.severity) == ("AT0204", "warning")
+                assert found.message == "alloc_event_id(V_S) takes an id that is never released"
+                assert found.spans[0].line == marked(fn, "kept")
+    with pytest.warns(asc.KernelWarning, match="takes an id that is never released"):
+        asc.jit(one_id_is_kept).lower(x)
 
 
 def set_twice(x: asc.GlobalAddress):

@@ -10,6 +10,7 @@ from weakref import ref
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
+from ...tracer.ops._events import never_released
 from ...tracer.trace import Op, Trace, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
@@ -121,8 +122,8 @@ class Core:
             for hold in queue.holds.values():
                 if hold[0] is not None:
                     found.append(_left_behind(queue, hold))
-        for event, taken in self.event_ids.items():
-            found += [_never_released(event, op) for op in dict.fromkeys(taken.values())]
+        for taken in self.event_ids.values():
+            found += map(never_released, dict.fromkeys(taken.values()))
         for (event, event_id), op in self.flags.items():
             found.append(
                 finding(
@@ -156,16 +157,6 @@ class Core:
         queue = Queue(value, self.memory_of(value))
         self.queues.append(queue)
         return queue
-
-
-def _never_released(event: HardEvent, op: Op) -> Finding:
-    return finding(
-        "AT0204",
-        f"alloc_event_id({event.name}) takes an id that is never released",
-        op.site,
-        severity="warning",
-        hint="release_event_id(id, event) when the last wait for it is issued",
-    )
 
 
 def _left_behind(queue: Queue, hold: Hold) -> Finding:

@@ -1,11 +1,11 @@
-"""What is said of a `wait_flag` that nothing has set, by the checks and by the simulator."""
+"""What is said of events by the checks and by the simulator: unset ones, ids that are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from ..diagnostics import Site
+from ..diagnostics import Finding, Site, finding
 from ..trace import Op, Trace, Value
 from .sync import SET_FLAG
 
@@ -64,3 +64,14 @@ def unset_event(
         "put the set_flag first: once the queue of a waiting pipe is full, nothing behind the wait "
         "is issued; in a loop, set the event once before it and wait for it once after it"
     )  # fmt: skip
+
+
+def never_released(alloc: Op) -> Finding:
+    """The warning about an id of `alloc_event_id` that the kernel keeps."""
+    return finding(
+        "AT0204",
+        f"alloc_event_id({alloc.args[1].name}) takes an id that is never released",
+        alloc.site,
+        severity="warning",
+        hint="release_event_id(id, event) when the last wait for it is issued",
+    )
