@@ -94,6 +94,11 @@ def _of(runs: Runs, side: int) -> list[Run]:
 
 def extent(runs: Runs, side: int) -> int:
     """How many bytes from the start of an operand a copy reaches."""
+    if len(runs) == 1 and not runs[0].axes:
+        run = runs[0]
+        if side and run.fill is not None:
+            return 0
+        return (run.src if side else run.dst) + run.nbytes
     return max(
         (
             (run.src if side else run.dst)
@@ -211,11 +216,12 @@ def plain(arg: Any) -> Any:
     return tuple(map(plain, arg)) if isinstance(arg, tuple) else arg
 
 
-def is_known(value: Any) -> bool:
+def is_known(value: tuple[Any, ...]) -> bool:
     """Whether no part is a runtime scalar."""
-    if isinstance(value, tuple):
-        return all(map(is_known, value))
-    return not isinstance(value, Value)
+    for part in value:
+        if isinstance(part, Value) or (part.__class__ is tuple and not is_known(part)):
+            return False
+    return True
 
 
 #: A number of a call: its name, the number, the least and the largest, what it is a multiple of.
@@ -279,51 +285,89 @@ NO_ROUTE: Final = {
 }
 
 
+#: Ways, architectures and types of tensors that go together, and what follows from them.
+_ACCEPTED: dict[tuple[Any, ...], Call] = {}
+#: The same with all numbers of a call, and its runs and how many elements they reach.
+_REACHED: dict[tuple[Any, ...], tuple[Runs, tuple[int, ...]]] = {}
+_MAX_REACHED: Final = 4096
+
+
 def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """Dtypes, route, starts, numbers, lengths and overlap, as far as they are known."""
     way: Way = spec.extra["ways"][form.name]
-    site = recorder.site()
-    chip = recorder.trace.chip
-    tensors, values = args[: way.tensors], tuple(map(plain, args[way.tensors :]))
-    if way.tensors > 1 and args[0].dtype is not args[1].dtype:
-        raise error(
-            "AT0102",
-            f"{spec.name} from {describe(args[1])} to {describe(args[0])}: the dtypes differ",
-            site,
-            hint="copy between tensors of one dtype",
-        )
-    call = call_of(args, way, chip.arch)
-    _check_route(spec, way, call, tensors, recorder)
+    count = way.tensors
+    tensors, rest = args[:count], args[count:]
+    key = (id(way), recorder.trace.chip.arch, *[tensor.type for tensor in tensors])
+    call = _ACCEPTED.get(key)
+    if call is None:
+        call = _ACCEPTED[key] = _accepted(spec, way, tensors, recorder)
     for tensor in tensors:
-        if type(tensor.type) is LocalTensorType and (fault := rules.bad_start(spec, tensor, site)):
+        if tensor.type.__class__ is LocalTensorType and tensor.offset:
+            _start(spec, tensor, recorder)
+    values = rest if rest[0].__class__ is int else _numbers(spec, call, rest, recorder)
+    if not is_known(values):
+        if fault := way.check(spec, call, values, recorder.site()):
             raise fault
-    for arg in args[way.tensors :]:
-        if isinstance(arg, StructArg) and arg.dtype not in (None, call.dtype):
+        return
+    whole = (key, values)
+    reached = _REACHED.get(whole)
+    if reached is None:
+        if fault := way.check(spec, call, values, recorder.site()):
+            raise fault
+        runs = way.runs(call, values)
+        counts = tuple(-(-extent(runs, side) // call.size) for side in range(count))
+        if len(_REACHED) >= _MAX_REACHED:
+            _REACHED.clear()
+        reached = _REACHED[whole] = runs, counts
+    for tensor, need in zip(tensors, reached[1], strict=True):
+        if tensor.size.__class__ is int and need > tensor.size:
+            raise rules.too_short(spec, tensor, need, recorder.site())  # type: ignore[misc]
+    if call.src == call.dst and reached[0]:
+        _check_overlap(spec, tensors, reached[0], recorder)
+
+
+def _start(spec: OpSpec, tensor: Any, recorder: Recorder) -> None:
+    if fault := rules.bad_start(spec, tensor, recorder.site()):
+        raise fault
+
+
+def _numbers(
+    spec: OpSpec, call: Call, rest: tuple[Any, ...], recorder: Recorder
+) -> tuple[Any, ...]:
+    """The numbers of a call; a struct with an element type has that of the tensors."""
+    for arg in rest:
+        if arg.__class__ is StructArg and arg.dtype not in (None, call.dtype):
             raise error(
                 "AT0102",
                 f"{spec.name} of {call.dtype} with {arg.cls.__name__} of {arg.dtype}",
-                site,
+                recorder.site(),
                 hint=f"make it {arg.cls.__name__}({call.dtype}, ...)",
             )
-    if fault := way.check(spec, call, values, site):
-        raise fault
-    if not is_known(values):
-        return
-    runs = way.runs(call, values)
-    for side, tensor in enumerate(tensors):
-        count = -(-extent(runs, side) // call.size)
-        if fault := rules.too_short(spec, tensor, count, site):
-            raise fault
-    if call.src == call.dst and runs and (fault := _overlap(spec, tensors, runs, site)):
-        raise fault
+    return tuple(map(plain, rest))
 
 
-def _overlap(spec: OpSpec, tensors: Sequence[Any], runs: Runs, site: Site) -> KernelError | None:
-    """The overlap of two operands whose places are known."""
+def _check_overlap(spec: OpSpec, tensors: Sequence[Any], runs: Runs, recorder: Recorder) -> None:
+    """Two operands in one memory whose places are known."""
     dst, src = tensors
     if dst.base is not src.base or dst.offset is None or src.offset is None:
-        return None
-    return bad_overlap(spec, dst, src, (dst.offset, src.offset), runs, site)
+        return
+    site = recorder.site()
+    if fault := bad_overlap(spec, dst, src, (dst.offset, src.offset), runs, site):
+        raise fault
+
+
+def _accepted(spec: OpSpec, way: Way, tensors: Sequence[Any], recorder: Recorder) -> Call:
+    """The facts of a call whose tensors go together."""
+    if way.tensors > 1 and tensors[0].dtype is not tensors[1].dtype:
+        raise error(
+            "AT0102",
+            f"{spec.name} from {describe(tensors[1])} to {describe(tensors[0])}: the dtypes differ",
+            recorder.site(),
+            hint="copy between tensors of one dtype",
+        )
+    call = call_of(tensors, way, recorder.trace.chip.arch)
+    _check_route(spec, way, call, tensors, recorder)
+    return call
 
 
 def _check_route(
