@@ -262,5 +262,7 @@ SET_PAD_VALUE = register(
             ),
         ),
         checks=(_check_register,),
+        # NumPy integers keep their dtype.
+        extra=MappingProxyType({"freeze": lambda value: value}),
     )
 )

@@ -110,7 +110,7 @@ class OpSpec:
     dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
     have, by name; `types` are the operands whose dtypes are the leading template arguments, `typed`
     names the one whose dtype comes before other template arguments, `refused` are overloads that
-    only Ascend C has, each with the reason.
+    only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change.
     """
 
     name: str
@@ -302,6 +302,7 @@ class OpFunction:
         self.spec = spec
         self.__name__ = spec.name
         self.__doc__ = spec.doc
+        self._freeze = spec.extra.get("freeze", _freeze)
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
         self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
@@ -336,7 +337,7 @@ class OpFunction:
                 self._seen[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+        return record(self.spec, form, tuple(map(self._freeze, bound)), recorder)
 
     def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
         for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
