@@ -17,6 +17,7 @@ from asctrace.tracer.ops import data, debug
 from asctrace.tracer.trace import Op, Trace
 
 from .build import run_trace
+from .header import has_text
 
 #: Kernels compared, and those left out by reason.
 COUNTS: Counter[str] = Counter()
@@ -31,6 +32,8 @@ def left_out(trace: Trace) -> str | None:
                 return "C++ text of the kernel's own"
             if node.spec is debug.PRINTF:
                 return "printf is not looked at"
+            if not has_text(node.spec):
+                return f"the header has no {node.spec.name}"
     return None
 
 

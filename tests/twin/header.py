@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from asctrace.lowering.calls import HOOKS
 from asctrace.lowering.plans import Plan
 from asctrace.tracer.language import dtypes, enums
+from asctrace.tracer.language.structs import ELEMENT
 from asctrace.tracer.ops.spec import KINDS, STRUCTS, TABLE, Form, OpSpec, Param
 
 #: Element types by number.
@@ -29,6 +30,7 @@ _CLASSES = {
 _TENSORS = ("local", "global")
 #: Enumerations whose members C++ spells without their class, and those with another name.
 _UNSCOPED = {"PipeID": "pipe_t"}
+_GLOBAL = frozenset({"pad_t"})
 _RENAMED = {"SelMode": "SELMODE"}
 #: Rows that are C++ by themselves, or written by hand in the prelude or below.
 _NATIVE = frozenset(
@@ -60,6 +62,16 @@ def _enum_kinds() -> dict[str, type[IntEnum]]:
 
 
 ENUMS = _enum_kinds()
+
+
+def has_text(spec: OpSpec) -> bool:
+    """Whether the header, or C++ itself, has what the text of a row says."""
+    return (
+        not _native(spec)
+        or spec.name in _NATIVE
+        or spec.family in (*_NATIVE_FAMILIES, "construct", "tensor")
+        or any(row == spec.name for row, _ in EXTRA.values())
+    )
 
 
 def _native(spec: OpSpec) -> bool:
@@ -99,8 +111,9 @@ def _enums() -> str:
             continue
         members = ", ".join(f"{m.name} = {int(m)}" for m in cls)
         name = enum_name(cls)
-        if cls.__name__ in _UNSCOPED:
-            out.append(f"}} // namespace AscendC\nenum {name} {{ {members} }};\nnamespace AscendC {{")
+        if cls.__name__ in _UNSCOPED or cls.__name__ in _GLOBAL:
+            word = "enum" if cls.__name__ in _UNSCOPED else "enum class"
+            out.append(f"}} // namespace AscendC\n{word} {name} {{ {members} }};\nnamespace AscendC {{")
         else:
             out.append(f"enum class {name} {{ {members} }};")
     return "\n".join(out)
@@ -108,14 +121,20 @@ def _enums() -> str:
 
 def _struct(cls: Any) -> str:
     """A parameter struct that remembers what its constructor was given."""
-    types = [cpp or "int32_t" for cpp in cls.ctypes]
+    types = [cpp or "int32_t" for cpp in cls.wide or cls.ctypes]
     name = cls.cpp.removeprefix("AscendC::")
     params = ", ".join(f"{cpp} v{k}" for k, cpp in enumerate(types))
     members = "\n".join(f"    {cpp} m{k};" for k, cpp in enumerate(types))
     inits = ", ".join(f"m{k}(v{k})" for k in range(len(types)))
-    adds = " ".join(f"call.number(m{k});" for k in range(len(types)))
+    adds = " ".join(
+        f"call.number(static_cast<int32_t>(m{k}));"
+        if isinstance(getattr(enums, cpp, None), type)
+        else f"call.number(m{k});"
+        for k, cpp in enumerate(types)
+    )
+    head = "template <typename T>\n" if ELEMENT in cls.ctypes else ""
     return (
-        f"struct {name} {{\n{members}\n"
+        f"{head}struct {name} {{\n{members}\n"
         f"    {name}({params}) : {inits} {{}}\n"
         f"    void add(twin::Call& call) const\n    {{\n"
         f"        call.add(twin::GROUP).whole = {len(types)};\n        {adds}\n    }}\n}};"
@@ -192,7 +211,30 @@ EXTRA = {
     "local_make": ("LocalTensor", "make"),
     "local_slice": ("LocalTensor.__getitem__", None),
     "global_slice": ("GlobalTensor.__getitem__", None),
+    "pad_value": ("set_pad_value", None),
+    "preload": ("data_cache_preload", None),
 }
+
+#: Functions whose text is written by a hook.
+_HOOKED = """\
+template <typename T, TPosition position = TPosition::MAX>
+void SetPadValue(T value)
+{{
+    twin::Call call({pad_value});
+    call.number(value);
+    call.number(static_cast<int32_t>(position));
+    call.run();
+}}
+
+template <typename T>
+void DataCachePreload(const GlobalTensor<T>& src, int64_t offset)
+{{
+    twin::Call call({preload});
+    call.object(src);
+    call.number(offset);
+    call.run();
+}}
+"""
 
 
 @functools.cache
@@ -242,6 +284,7 @@ def _signature(
     leading = [
         f"typename E{k}" if form.params[k].kind == "dtype" else f"auto E{k}" for k in plan.templates
     ]
+    leading[:0] = [f"typename Q{k}" for k in plan.typed]
     if plan.set_mask is not None:
         leading += [f"typename P{k} = void" for k in range(len(plan.types))]
         leading.append("bool M = true")
@@ -289,8 +332,16 @@ def _param(
         params.append(f"{cpp}* p{k}")
         packing.append(f"call.pointer(p{k});")
     elif kind in STRUCTS:
-        params.append(f"const {STRUCTS[kind].cpp.removeprefix('AscendC::')}& p{k}")
+        cls = STRUCTS[kind]
+        template = f"<{_element(overload)}>" if ELEMENT in cls.ctypes else ""
+        params.append(f"const {cls.cpp.removeprefix('AscendC::')}{template}& p{k}")
         packing.append(f"p{k}.add(call);")
+    elif kind == "slices":
+        params.append(f"const SliceInfo (&p{k})[S{k}]")
+        deduced.append(f"int S{k}")
+        packing.append(
+            f"call.add(twin::GROUP).whole = S{k}; for (const SliceInfo& s : p{k}) {{ s.add(call); }}"
+        )
     elif kind in ENUMS or kind.removeprefix("opt_") in ENUMS:
         params.append(f"{enum_name(ENUMS[kind.removeprefix('opt_')])} p{k}")
         packing.append(f"call.number(static_cast<int32_t>(p{k}));")
@@ -395,7 +446,7 @@ def header() -> str:
         for k, t in enumerate(DTYPES)
     ]
     parts += ["} // namespace twin", "namespace AscendC {", _enums(), _SHAPES]
-    parts += [_struct(cls) for cls in dict.fromkeys(STRUCTS.values())]
+    parts += [_struct(STRUCTS[kind]) for kind in STRUCTS.names]
     parts += [f"template <typename T>\nstruct {name};" for name in _CLASS_HEADS]
     order = ["LocalTensor", "GlobalTensor", "TBufHandle", "Queue", "Buf", "Pool", "Allocator", "TPipe"]
     parts += [f"struct {name}Object : twin::Object {{}};" for name in order[2:]]
@@ -411,5 +462,5 @@ def header() -> str:
             head += made.pop("TPipe")
         parts.append(head + "\n".join(methods.get(name, [])) + "\n};")
     parts += [text for name, text in made.items()]
-    parts += [*free, "} // namespace AscendC", ""]
+    parts += [*free, _HOOKED.format(**numbers), "} // namespace AscendC", ""]
     return "\n\n".join(parts)

@@ -22,16 +22,17 @@ from asctrace.runtime.simulator.engine import ProgramOrder
 from asctrace.runtime.simulator.memory import GlobalMemory
 from asctrace.runtime.simulator.params import SimParams
 from asctrace.runtime.simulator.registry import factory_of, operands
+from asctrace.tracer.language import enums
 from asctrace.tracer.language.dtypes import DataType, int32
 from asctrace.tracer.language.enums import MEMORY
 from asctrace.tracer.language.scalar import Scalar
 from asctrace.tracer.language.structs import StructArg
-from asctrace.tracer.language.tensor import GlobalTensor, LocalTensor
+from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.language.types import (
     GlobalPointerType,
     StructType,
 )
-from asctrace.tracer.ops.spec import STRUCTS, Form, OpSpec, Param, record
+from asctrace.tracer.ops.spec import STRUCTS, TABLE, Form, OpSpec, Param, record
 from asctrace.tracer.trace import Op, Recorder, Trace, swap_current
 
 from .header import DTYPES, ENUMS, forms
@@ -91,8 +92,8 @@ class Machine:
         params = SimParams()
         self.engine = ProgramOrder()
         memories = sorted({m for m in MEMORY.values() if m in trace.chip.memory})
-        self.core = Core(trace.chip, memories, params, self.engine)
         self.recorder = _Recorder(Trace("twin", trace.chip))
+        self.core = Core(self.recorder.trace, memories, params, self.engine)
         self.error: BaseException | None = None
         self.block = (0, 1)
         #: Run-time value and the value that stands for it, by handle.
@@ -156,7 +157,9 @@ class Machine:
         args: list[Any] = []
         key: list[Any] = [number]
         values: list[Any] = []
-        constant = bool(form.params) and form.params[0].kind in _MANAGERS
+        constant = spec.family == "construct" or (
+            bool(form.params) and form.params[0].kind in _MANAGERS
+        )
         for param in form.params:
             at = self._operand(param, given, at, constant, args, key, values)
         made = self._made.get(tuple(key))
@@ -197,13 +200,15 @@ class Machine:
             arg = ctypes.string_at(operand.whole).decode()
             key.append(arg)
         elif kind == GROUP:
-            parts = []
-            for _ in range(operand.whole):
-                parts.append(_number(given[at]))
-                at += 1
-            cls = STRUCTS.get(param.kind)
-            arg = tuple(parts) if cls is None else StructArg(cls, tuple(parts))
-            key.append(tuple(parts))
+            at -= 1
+            parts, at = _group(given, at)
+            key.append(parts)
+            if param.kind in STRUCTS:
+                arg = _struct(STRUCTS[param.kind], parts)
+            elif param.kind == "slices":
+                arg = tuple(_struct(STRUCTS["slice"], part) for part in parts)
+            else:
+                arg = parts
         else:
             name = param.kind.removeprefix("opt_")
             number = _number(operand)
@@ -239,11 +244,11 @@ class Machine:
             raise AssertionError("an object that was never made")
         # A tensor that names nothing yet.
         dtype = DTYPES[operand.type]
-        made = LocalTensor(dtype) if param.kind == "local" else GlobalTensor()
-        op = self.recorder.block.nodes.pop()
-        assert isinstance(op, Op)
-        self._fresh.append(made)  # its id is a key from now on
-        return self._compile(op)(*self.block), made
+        local = param.kind == "local"
+        spec = TABLE["LocalTensor" if local else "GlobalTensor"]
+        made = self._new(spec, (dtype,) if local else ())
+        self._fresh.append(made)  # the id of its value is a key from now on
+        return made.run(*self.block), made.static
 
     def _address(self, pointer: int) -> tuple[GlobalMemory, int]:
         k = bisect_right(self._arrays, pointer, key=lambda row: row[0]) - 1
@@ -253,6 +258,8 @@ class Machine:
     # -- making operations ----------------------------------------------------------------------
 
     def _make(self, spec: OpSpec, form: Form, args: tuple[Any, ...]) -> _Made:
+        if spec.family == "construct":
+            return self._new(spec, args)
         nodes = self.recorder.block.nodes
         result = record(spec, form, args, self.recorder)
         op = nodes.pop()
@@ -312,14 +319,15 @@ class Machine:
         key = (number, ordinal, *args)
         made = self._managers.get(key)
         if made is None:
-            nodes = self.recorder.block.nodes
-            before = len(nodes)
-            value = getattr(asc, spec.name)(*args)
-            op = nodes[-1]
-            assert isinstance(op, Op)
-            del nodes[before:]
-            made = self._managers[key] = _Made(op, self._compile(op), value)
+            made = self._managers[key] = self._new(spec, tuple(args))
         self._give(made, made.run(*self.block), result)
+
+    def _new(self, spec: OpSpec, args: tuple[Any, ...]) -> _Made:
+        """What a constructor makes: its proxy records the operation itself."""
+        value = getattr(asc, spec.name)(*args)
+        op = self.recorder.block.nodes.pop()
+        assert isinstance(op, Op)
+        return _Made(op, self._compile(op), value)
 
     def _give(self, made: _Made, value: Any, result: Any) -> None:
         static = made.static
@@ -343,6 +351,29 @@ class Machine:
 def _pointer(dtype: DataType, recorder: Recorder) -> Any:
     type = GlobalPointerType(dtype)
     return GlobalPointerType.proxy(type, recorder.block)
+
+
+def _group(given: Any, at: int) -> tuple[tuple[Any, ...], int]:
+    """The operands of a group, and where the next operand is."""
+    count = given[at].whole
+    parts: list[Any] = []
+    at += 1
+    for _ in range(count):
+        if given[at].kind == GROUP:
+            part, at = _group(given, at)
+        else:
+            part, at = _number(given[at]), at + 1
+        parts.append(part)
+    return tuple(parts), at
+
+
+def _struct(cls: Any, parts: tuple[Any, ...]) -> StructArg:
+    """A struct of constants; its enums are members again."""
+    members = [
+        getattr(enums, cpp)(part) if isinstance(getattr(enums, cpp, None), type) else part
+        for cpp, part in zip(cls.ctypes, parts, strict=True)
+    ]
+    return StructArg(cls, tuple(members))
 
 
 def _number(operand: Any) -> Any:
