@@ -648,7 +648,7 @@ def test_loop_variables_that_begin_with_an_integral_constant() -> None:
             while (left := left - 1) >= 0:
                 if n > left:
                     put(int(value * 4))
-                    value = n * 0.5  # noqa: PLW2901
+                    value = n * 0.5
                 pair = (value, 1)
                 put(int(pair[0] * 4))
             put(int(value * 8))
