@@ -13,11 +13,14 @@ import numpy as np
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     CacheMode,
     CacheRwMode,
     DataFormat,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
@@ -116,11 +119,14 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
-    **dict.fromkeys((CMPMODE, CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
+    **dict.fromkeys(
+        (CMPMODE, AtomicDtype, AtomicOp, CacheMode, CacheRwMode, DataFormat, Hardware, MemDsbT,
+         RoundMode), _enum,
+    ),
     SelMode: lambda p, v: f"AscendC::SELMODE::{v.name}",
     StructArg: _struct,
     tuple: _mask,
-}
+}  # fmt: skip
 
 
 def spell(p: Writer, value: Any) -> str:

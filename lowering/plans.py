@@ -20,7 +20,7 @@ _OBJECTS = frozenset(
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"cmp_mode", "sel_mode"}
+    | {"atomic_dtype", "atomic_op", "cmp_mode", "mem_dsb", "sel_mode"}
 )
 
 
@@ -61,7 +61,7 @@ class Plan:
         self.spec = spec
         self.form = form
         self.pure = spec.pure
-        self.construct = spec.family == "construct"
+        self.construct = spec.family == "construct" or "declares" in spec.extra
         self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
         params = list(enumerate(form.params))
         self.rebinds = next((k for k, p in params if p.role == "rebind"), -1)

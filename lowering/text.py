@@ -13,6 +13,7 @@ from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
 from . import debug as _debug  # noqa: F401 (registers texts of rows)
 from . import framework as _framework  # noqa: F401 (the same)
+from . import system as _system  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions
 from .data import struct_definitions
 from .helpers import helper_text

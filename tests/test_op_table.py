@@ -85,6 +85,9 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "position": lambda k: asc.TPosition.VECIN,
     "event": lambda k: asc.HardEvent.MTE2_V,
     "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "atomic_dtype": lambda k: asc.AtomicDtype.ATOMIC_F32,
+    "atomic_op": lambda k: asc.AtomicOp.ATOMIC_SUM,
+    "mem_dsb": lambda k: asc.MemDsbT.ALL,
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
@@ -221,7 +224,7 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> None:
     elif spec.pure:
         result = record(spec, form, tuple(args), k.recorder)
     else:
-        result = OpFunction(spec)(*args)
+        result = spec.extra.get("function", OpFunction)(spec)(*args)
     if isinstance(result, Value):
         _use(k, result)
 

@@ -220,6 +220,14 @@ _rows(
             ),
         ),
         (
+            "AT0211",
+            "atomic mode used wrongly",
+            (
+                "Atomic writes are a mode of the core: every copy to global memory combines in the "
+                "mode's dtype, until it is switched off, in the kernels that follow too."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",

@@ -6,6 +6,7 @@
 
 from . import (
     arith,
+    atomics,
     buffers,
     cmpsel,
     copy,
@@ -34,4 +35,17 @@ __all__ = [
     "simulates",
 ]
 
-_HANDLERS = (arith, cmpsel, buffers, copy, data, debug, framework, pools, tensors, vector, views)
+_HANDLERS = (
+    arith,
+    atomics,
+    cmpsel,
+    buffers,
+    copy,
+    data,
+    debug,
+    framework,
+    pools,
+    tensors,
+    vector,
+    views,
+)

@@ -12,6 +12,7 @@ from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.trace import Op, Value, describe
+from .atomics import Mode, left_on
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
@@ -66,6 +67,8 @@ class Core:
         self.global_shadow = engine.shadow("GM")
         self.cache = DataCache()
         self.block = 0
+        #: The mode of copies to global memory, when they do not simply replace.
+        self.atomic: Mode | None = None
         self.queues: list[Queue] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
@@ -108,13 +111,14 @@ class Core:
         self.tokens.clear()
         self.waits.clear()
         self.cache.lines.clear()
+        self.atomic = None
         self.engine.begin_block(block)
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
         self.cache.clean(self.block)
-        found: list[Finding] = []
+        found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

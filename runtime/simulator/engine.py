@@ -170,11 +170,13 @@ class Pipes:
 
         def call(*values: Any) -> Any:
             work, accesses = stage(*values)
-            stamp = (pipe, clock[pipe], self.block, op, count[0], False)
+            stamp = (pipe, clock[pipe], self.block, op, count[0], None)
             count[0] += 1
             for shadow, start, stop, write, _ in accesses:
-                if write:
+                if write is True:
                     shadow.write(start, stop, stamp, clock)
+                elif write:
+                    shadow.write(start, stop, (*stamp[:5], write), clock)
                 else:
                     shadow.read(start, stop, stamp, clock)
             cache = self._cache

@@ -122,7 +122,7 @@ def _operand(
 ) -> int:
     """The operand of an operation whose access overlaps a range."""
     for where, first, last, write, which in accesses:
-        if where is shadow and write == writes and first < stop and start < last:
+        if where is shadow and bool(write) == writes and first < stop and start < last:
             return which
     raise AssertionError("a conflict has an access")
 
@@ -203,17 +203,21 @@ def _again(first: Stamp, second: Stamp) -> bool:
 def _between_blocks(conflict: Conflict, which: int) -> Finding:
     _, first, second, start, stop, first_writes, second_writes = conflict
     value = _named(second.op.args[which])
-    both = first_writes and second_writes
+    # Plain writes of several blocks may all be of the same data.
+    plain = first_writes and second_writes and first.atomic is second.atomic is None
     same = first.op is second.op
+    verb = "atomically writes" if second.atomic and second_writes else _verb(second_writes)
+    before = "atomically writes" if first.atomic and first_writes else _verb(first_writes)
     return finding(
         "AT0209",
         f"{_ORDER[first_writes, second_writes]} between blocks: {second.op.spec.name} in block "
-        f"{second.block} {_verb(second_writes)} {stop - start} bytes of {describe(value)} that "
-        f"{'it' if same else first.op.spec.name} in block {first.block} {_verb(first_writes)}",
+        f"{second.block} {verb} {stop - start} bytes of {describe(value)} that "
+        f"{'it' if same else first.op.spec.name} in block {first.block} {before}",
         second.op.site,
-        notes=[(f"block {first.block} {_verb(first_writes)} here", first.op.site)],
-        severity="warning" if both else "error",
-        hint="give each block its own part of the array: blocks run at once and in any order",
+        notes=[(f"block {first.block} {before} here", first.op.site)],
+        severity="warning" if plain else "error",
+        hint="give each block its own part of the array, or put sync_all() in between: blocks run "
+        "at once and in any order",
     )
 
 

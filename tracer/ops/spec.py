@@ -18,10 +18,13 @@ from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     CacheMode,
     CacheRwMode,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
@@ -223,6 +226,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
+    "atomic_dtype": ("an asc.AtomicDtype", _is_a(AtomicDtype)),
+    "atomic_op": ("an asc.AtomicOp", _is_a(AtomicOp)),
+    "mem_dsb": ("an asc.MemDsbT", _is_a(MemDsbT)),
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),

@@ -1,0 +1,143 @@
+"""Atomic writes: the mode of a core in which copies to global memory combine instead of replacing.
+
+`store` is what every executor writes global memory with from on-chip memory: it takes the mode as
+it is when the copy is issued, and reads, combines and writes when the copy is performed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from operator import setitem
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.language.dtypes import DataType
+from ...tracer.language.enums import AtomicDtype, AtomicOp
+from ...tracer.ops import set_atomic as rows
+from ...tracer.ops.spec import OpSpec
+from ...tracer.trace import Op, describe
+from .registry import Atomic, Executor, Work, simulates
+
+if TYPE_CHECKING:
+    from .core import Core
+    from .memory import GlobalMemory
+
+#: How what is there (first) and what comes are combined; floats round once, NaN stays.
+COMBINE: Final[dict[OpSpec, Any]] = {
+    rows.SET_ATOMIC_ADD: np.add,
+    rows.SET_ATOMIC_MAX: np.maximum,
+    rows.SET_ATOMIC_MIN: np.minimum,
+}
+_NUMBERS: Final = {dtype: number for number, dtype in rows.CONFIG_DTYPES.items()}
+
+
+class Mode(NamedTuple):
+    """What combines, in which dtype, and the call that switched it on."""
+
+    combine: Any
+    dtype: DataType
+    op: Op
+
+    @property
+    def kind(self) -> Atomic:
+        """What the search for races calls it."""
+        return self.combine.__name__, self.dtype
+
+
+def store(core: Core, op: Op, which: int, gm: GlobalMemory, start: int, part: memoryview) -> Work:
+    """The work that writes the bytes `part` of operand `which` to `start` of an array."""
+    atomic = core.atomic
+    if atomic is None:
+        return partial(setitem, gm.bytes, slice(start, start + len(part)), part)
+    value = op.args[which]
+    if value.type.dtype is not atomic.dtype:
+        raise error(
+            "AT0211",
+            f"{op.spec.name} of {describe(value)} while atomic writes are of {atomic.dtype}",
+            op.site,
+            notes=[("switched on here", atomic.op.site)],
+            hint="the dtype of the mode is that of the tensors: set_atomic_add(tensor.dtype), or "
+            "set_atomic_none() before other copies",
+        )
+    return partial(_combine, atomic, gm.bytes, start, part)
+
+
+def _combine(atomic: Mode, target: memoryview, start: int, part: memoryview) -> None:
+    dtype = atomic.dtype.np
+    # An array may begin anywhere, so the elements need not be aligned in the host's memory.
+    there = np.frombuffer(target[start : start + len(part)].tobytes(), dtype)
+    result = atomic.combine(there, np.frombuffer(part, dtype))
+    target[start : start + len(part)] = result.view(np.uint8).data
+
+
+def writing(core: Core) -> bool | Atomic:
+    """How a copy to global memory that is issued now writes, for its `Access`."""
+    return True if core.atomic is None else core.atomic.kind
+
+
+def _switch(core: Core, atomic: Mode | None) -> None:
+    core.atomic = atomic
+
+
+@simulates(rows.SET_ATOMIC_ADD, rows.SET_ATOMIC_MAX, rows.SET_ATOMIC_MIN)
+def _set(op: Op, core: Core) -> Executor:
+    return partial(_switch, core, Mode(COMBINE[op.spec], op.args[0], op))
+
+
+@simulates(rows.SET_ATOMIC_NONE)
+def _none(op: Op, core: Core) -> Executor:
+    return partial(_switch, core, None)
+
+
+@simulates(rows.SET_ATOMIC_TYPE)
+def _type(op: Op, core: Core) -> Executor:
+    def run() -> None:
+        if core.atomic is None:
+            raise error(
+                "AT0307",
+                f"{op.spec.name} while copies are not atomic",
+                op.site,
+                hint="what it does then is not documented: set_atomic_add(dtype) and its like "
+                "choose the operation and the dtype",
+            )
+        _switch(core, core.atomic._replace(dtype=op.args[0]))
+
+    return run
+
+
+@simulates(rows.SET_STORE_ATOMIC_CONFIG)
+def _configure(op: Op, core: Core) -> Executor:
+    dtype = rows.CONFIG_DTYPES[op.args[0]]
+    return partial(_switch, core, None if dtype is None else Mode(np.add, dtype, op))
+
+
+@simulates(rows.GET_STORE_ATOMIC_CONFIG)
+def _configuration(op: Op, core: Core) -> Executor:
+    def run() -> list[int]:
+        atomic = core.atomic
+        if atomic is None:
+            return [int(AtomicDtype.ATOMIC_NONE), int(AtomicOp.ATOMIC_SUM)]
+        if atomic.combine is not np.add:
+            raise error(
+                "AT0307",
+                f"{op.spec.name} while {atomic.op.spec.name} is on",
+                op.site,
+                notes=[("switched on here", atomic.op.site)],
+                hint="only the addition has a documented number",
+            )
+        return [int(_NUMBERS[atomic.dtype]), int(AtomicOp.ATOMIC_SUM)]
+
+    return run
+
+
+def left_on(atomic: Mode) -> Finding:
+    """The warning about a block that ends with the mode on."""
+    return finding(
+        "AT0211",
+        f"{atomic.op.spec.name}({atomic.dtype}) is still on when the kernel ends",
+        atomic.op.site,
+        severity="warning",
+        hint="set_atomic_none() behind the copies that are meant",
+    )
