@@ -68,6 +68,7 @@ class Plan:
         if spec in REBINDS:
             self.rebinds = 0
         self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
+        self.variables += spec.extra.get("variables", ())
         self.templates = [k for k, p in params if p.role == "template"]
         # In Python a dtype may come first; Ascend C has positions in front.
         self.templates.sort(key=lambda k: form.params[k].kind != "position")

@@ -156,6 +156,13 @@ def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 
 
+def _workspaces(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Workspaces of int32."""
+    if form.params and form.params[0].kind == "global":
+        args[0] = global_tensor("words", k.pointer("words_address", int32))
+        args[1] = local("local", dtype=int32)
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -166,6 +173,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
 }  # fmt: skip
 
 #: Values whose class is no row's name.
@@ -185,7 +193,7 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "event_id": 3, "flag_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip

@@ -228,6 +228,14 @@ _rows(
             ),
         ),
         (
+            "AT0212",
+            "blocks do not meet",
+            (
+                "A call that waits for other blocks goes on only when they have come to the calls "
+                "that it waits for; on the device the kernel hangs otherwise."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",

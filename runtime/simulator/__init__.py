@@ -7,6 +7,7 @@
 from . import (
     arith,
     atomics,
+    block_sync,
     buffers,
     cmpsel,
     copy,
@@ -38,6 +39,7 @@ __all__ = [
 _HANDLERS = (
     arith,
     atomics,
+    block_sync,
     cmpsel,
     buffers,
     copy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ...tracer.chip import Chip
@@ -18,6 +18,9 @@ from .clocks import queue_pipes
 from .engine import Engine
 from .memory import HELD, Hold, Memory
 from .params import SimParams
+
+if TYPE_CHECKING:
+    from .meeting import Grid
 
 
 class Queue:
@@ -52,10 +55,18 @@ class _Cache(dict[Any, Any]):
 
 
 class Core:
-    """One core, reused for block after block. `per_block` registers caches to empty in between."""
+    """One core, reused for block after block. `per_block` registers caches to empty in between.
+
+    `leader` is another core of the same launch, when blocks run side by side.
+    """
 
     def __init__(
-        self, chip: Chip, memories: Iterable[str], params: SimParams, engine: Engine
+        self,
+        chip: Chip,
+        memories: Iterable[str],
+        params: SimParams,
+        engine: Engine,
+        leader: Core | None = None,
     ) -> None:
         self.chip = chip
         self.params = params
@@ -65,8 +76,10 @@ class Core:
             for name in memories
         }
         self.global_shadow = engine.shadow("GM")
-        self.cache = DataCache()
+        self.cache: DataCache = DataCache(leader.cache if leader else None)
         self.block = 0
+        #: What the blocks of the launch share, when they run side by side.
+        self.grid: Grid | None = None
         #: The mode of copies to global memory, when they do not simply replace.
         self.atomic: Mode | None = None
         self.queues: list[Queue] = []
@@ -98,7 +111,7 @@ class Core:
 
     def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
-        self.block = block
+        self.block = self.cache.block = block
         for memory in self.memories.values():
             memory.reset()
         self._caches = [link for link in self._caches if link() is not None]
@@ -117,7 +130,8 @@ class Core:
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
-        self.cache.clean(self.block)
+        if self.grid is None:
+            self.cache.clean(self.block)
         found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
         for queue in self.queues:
             for hold in queue.holds.values():

@@ -14,6 +14,7 @@ from .registry import Access
 from .shadow import Conflict, Stamp
 
 if TYPE_CHECKING:
+    from .cache import DataCache
     from .core import Core
 
 #: The name of an event that is set and not waited for, and the operation that sets it.
@@ -34,7 +35,7 @@ class Races:
 
     def __init__(self) -> None:
         self.conflicts: list[Conflict] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[tuple[int, int, bool]] = set()
         self._findings: dict[tuple[object, ...], Finding] = {}
         self._core: Core | None = None
 
@@ -45,6 +46,10 @@ class Races:
         self._seen.clear()
         self._findings.clear()
 
+    def enter(self, core: Core) -> None:
+        """Another core of the launch goes on."""
+        self._core = core
+
     def findings(self) -> list[Finding]:
         """One finding a pair of lines, in the order found."""
         return list(self._findings.values())
@@ -53,7 +58,7 @@ class Races:
         """Take the conflicts of an operation that makes these accesses."""
         for conflict in self.conflicts:
             shadow, first, second, start, stop, _, writes = conflict
-            pair = (id(first.op), id(second.op))
+            pair = (id(first.op), id(second.op), first.block == second.block)
             if pair in self._seen or self._handled_by_cache(conflict):
                 continue
             self._seen.add(pair)
@@ -66,16 +71,18 @@ class Races:
                 )
         self.conflicts.clear()
 
-    def report_cached(self, op: Op, accesses: Sequence[Access]) -> None:
-        """Accesses of a pipe to bytes that the scalar unit's cache has not written back."""
+    def report_cached(self, op: Op, accesses: Sequence[Access], cache: DataCache) -> None:
+        """Accesses to bytes that a scalar unit's cache, maybe another core's, has not written."""
         assert self._core is not None
+        block = None if cache is self._core.cache else cache.block
         for shadow, start, stop, writes, which in accesses:
             if shadow is None or shadow.name != "GM":
                 continue
-            store = self._core.cache.dirty(start, stop)
-            if store is not None and (id(store), id(op)) not in self._seen:
-                self._seen.add((id(store), id(op)))
-                found = _in_cache(store, op, which, writes)
+            store = cache.dirty(start, stop)
+            pair = (id(store), id(op), block is None)
+            if store is not None and pair not in self._seen:
+                self._seen.add(pair)
+                found = _in_cache(store, op, which, bool(writes), block)
                 self._findings.setdefault(("AT0210", *_lines(store, op)), found)
 
     def _unwaited(self, first: Stamp, second: Stamp) -> Unwaited | None:
@@ -221,12 +228,13 @@ def _between_blocks(conflict: Conflict, which: int) -> Finding:
     )
 
 
-def _in_cache(store: Op, op: Op, which: int, writes: bool) -> Finding:
+def _in_cache(store: Op, op: Op, which: int, writes: bool, block: int | None) -> Finding:
     effect = "can be overwritten when the line is" if writes else "does not see it before it is"
+    whose = "the data cache: the copy" if block is None else f"the data cache of block {block}: it"
     return finding(
         "AT0210",
         f"{op.spec.name} {_verb(writes)} {describe(_named(op.args[which]))} where a scalar store "
-        f"is still in the data cache: the copy {effect} written back",
+        f"is still in {whose} {effect} written back",
         op.site,
         notes=[("stored here", store.site)],
         hint="write through data_copy, or clean the data cache after the store",

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple, TypeAlias
 
 from ...tracer.trace import Op
-from .clocks import Clock
+from .clocks import Clock, Far
 
 
 class Stamp(NamedTuple):
@@ -39,9 +39,6 @@ Conflict: TypeAlias = "tuple[Shadow, Stamp, Stamp, int, int, bool, bool]"
 #: [end, last write, reads since by pipe, older writes that still count]; reads of an earlier block
 #: are kept under other keys.
 Cell: TypeAlias = "list[Any]"
-
-#: What a pipe of a block knows of the other blocks: the clocks of their pipes.
-Far: TypeAlias = "dict[int, tuple[int, ...]]"
 
 
 class Shadow:

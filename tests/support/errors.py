@@ -320,6 +320,18 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0212",
+        "in-a-branch",
+        "A barrier of all blocks that only some come to",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            if asc.get_block_idx() == 0:
+                asc.sync_all()
+        """,
+        blocks=3,
+    ),
+    refused(
         "AT0304",
         "chip",
         "An operation whose support by the chip is not known",

@@ -10,12 +10,14 @@ from .spec import Form, OpSpec
 
 
 def on_chips(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The chip is of one of the architectures in `extra['arches']`."""
-    chip, arches = recorder.trace.chip, spec.extra["arches"]
+    """The chip is of one of the architectures in `extra['arches']`; an overload may have fewer."""
+    chip = recorder.trace.chip
+    arches = spec.extra.get("form_arches", {}).get(form.name, spec.extra["arches"])
     if chip.arch not in arches:
         raise error(
             "AT0304",
-            f"{chip.name} (architecture {chip.arch}) has no {spec.name}",
+            f"{chip.name} (architecture {chip.arch}) has no {spec.name}"
+            + ("" if arches is spec.extra["arches"] else " of this form"),
             recorder.site(),
             hint=f"chips of the architectures {', '.join(arches)} have it",
         )
