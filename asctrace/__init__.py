@@ -47,7 +47,7 @@ from .tracer.language.enums import (
     SelMode,
     TPosition,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -62,6 +62,7 @@ from .tracer.language.struct import ArrayField, Field, Struct, StructField
 from .tracer.language.structs import (
     BinaryRepeatParams,
     BrcbRepeatParams,
+    CheckLocalMemoryIAParam,
     CopyRepeatParams,
     MrgSortSrcList,
     ShapeInfo,
@@ -86,6 +87,7 @@ __all__ = [
     "BrcbRepeatParams",
     "CacheMode",
     "CacheRwMode",
+    "CheckLocalMemoryIAParam",
     "Compiled",
     "ConstExpr",
     "CopyRepeatParams",
@@ -125,6 +127,8 @@ __all__ = [
     "Traced",
     "UnaryRepeatParams",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",

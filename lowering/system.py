@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..tracer.ops import set_atomic
-from ..tracer.trace import Op
-from .calls import lowers
+from ..tracer.language.dtypes import float32, uint8
+from ..tracer.ops import common, scalar, set_atomic, sys_var
+from ..tracer.trace import Op, Value
+from .calls import lowers, spell
+from .literals import literal
 from .names import identifier
 from .scalars import Expression
 
@@ -30,3 +32,49 @@ def _config(p: Writer, op: Op, plan: Plan) -> Expression:
     name = declared(p, op.result, "config")
     p.line(f"{plan.name}({name}[0], {name}[1]);")
     return "", 0
+
+
+@lowers(sys_var.GET_ARCH_VERSION)
+def _arch_version(p: Writer, op: Op, plan: Plan) -> Expression:
+    name = declared(p, op.result, "core_version")
+    p.line(f"{plan.name}({name});")
+    return "", 0
+
+
+@lowers(scalar.SCALAR_CAST)
+def _scalar_cast(p: Writer, op: Op, plan: Plan) -> Expression:
+    value, dtype, mode = op.args
+    text = p.text[id(value)] if isinstance(value, Value) else literal(value, float32)[0]
+    return f"{plan.name}<float, {dtype.cpp}, {spell(p, mode)}>({text})", 2
+
+
+def _bits(p: Writer, op: Op, plan: Plan) -> Expression:
+    head = f"{plan.name}<{op.args[1]}>" if plan.templates else plan.name
+    return f"{head}({spell(p, op.args[0])})", 2
+
+
+for _row in (
+    scalar.SCALAR_GET_SFF_VALUE,
+    scalar.SCALAR_GET_COUNT_OF_VALUE,
+    scalar.SCALAR_COUNT_LEADING_ZERO,
+    scalar.COUNT_BITS_CNT_SAME_AS_SIGN_BIT,
+):
+    lowers(_row)(_bits)
+
+
+@lowers(common.SET_HCCL_CONTEXT)
+def _set_context(p: Writer, op: Op, plan: Plan) -> Expression:
+    return f"{plan.name}<{op.args[0]}>({_bytes(p, op.args[1])})", 2
+
+
+@lowers(common.SET_SYS_WORKSPACE)
+def _set_workspace(p: Writer, op: Op, plan: Plan) -> Expression:
+    return f"{plan.name}({_bytes(p, op.args[0])})", 2
+
+
+def _bytes(p: Writer, address: Any) -> str:
+    """An address as one of bytes."""
+    text = p.text[id(address)]
+    if address.type.dtype is uint8:
+        return text
+    return f"reinterpret_cast<__gm__ uint8_t*>({text})"

@@ -24,6 +24,7 @@ from asctrace.tracer.language.types import (
     LocalTensorType,
     StructType,
 )
+from asctrace.tracer.ops import debug
 from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import (
     KINDS,
@@ -95,6 +96,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
     "brcb_repeat": lambda k: asc.BrcbRepeatParams(),
+    "check_params": lambda k: asc.CheckLocalMemoryIAParam(1, 2, 3, is_enable=True),
+    "opt_shape_info": lambda k: asc.ShapeInfo((2, 4)),
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
@@ -163,6 +166,11 @@ def _workspaces(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[1] = local("local", dtype=int32)
 
 
+def _cast(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A dtype and a mode that goes with it."""
+    args[1:] = int32, asc.RoundMode.CAST_RINT
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -173,6 +181,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    "scalar_cast": _cast,
     **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
 }  # fmt: skip
 
@@ -183,6 +192,10 @@ MADE: dict[str, Callable[[Kernel], Any]] = {
     "Struct.create_local": lambda k: Pair(first=1).create_local(),
     "inline": lambda k: asc.inline("// $0", (k.scalar("value"),)),
     "LocalTensor-empty": lambda k: asc.LocalTensor(float32),
+    "printf-pieces": lambda k: record(
+        debug.PRINTF, debug.PRINTF.forms[0], (("n = ", k.scalar("n")),), k.recorder
+    ),
+    "printf-format": lambda k: asc.printf("n = %d\n", k.scalar("n")),
 }
 
 
@@ -193,7 +206,8 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "flag_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "event_id": 3, "flag_id": 3, "index": 1, "count_value": 1,
+    "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip
@@ -413,13 +427,17 @@ OTHER_MEANINGS = {
 }
 
 
+#: Names of operations that mean something else wherever they stand.
+WORDS = {"trap": "a kind of `Jump`"}
+
+
 def name_uses(path: str, text: str) -> list[str]:
     """Places where a string literal is the name of an operation."""
     tree = ast.parse(text)
     return [
         f"{path}:{node.lineno}: {node.value!r}"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and node.value in TABLE
+        if isinstance(node, ast.Constant) and node.value in TABLE and node.value not in WORDS
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ...tracer.diagnostics import Finding
+from ...tracer.diagnostics import Finding, KernelError
 from ...tracer.trace import Op
 from .clocks import PIPE_INDEX, SCALAR, Clocks, Far, MeetingClocks, merged
 from .races import Races
@@ -20,6 +20,7 @@ from .shadow import Shadow
 if TYPE_CHECKING:
     from .cache import DataCache
     from .core import Core
+    from .system import Watch
 
 
 class Told(NamedTuple):
@@ -38,10 +39,12 @@ class Engine(Protocol):
 
     `tracked`: whether the executors of queues, flags and barriers have to tell of them by
     `release`, `acquire` and `barrier`. `others`: the data caches of cores that run side by side.
+    `watches`: parts of UB that nothing may touch.
     """
 
     tracked: bool
     others: list[DataCache]
+    watches: dict[int, Watch]
 
     def shadow(self, memory: str) -> Shadow | None:
         """The interval map for the accesses to an on-chip memory, or to "GM"."""
@@ -83,6 +86,10 @@ class Engine(Protocol):
         """Whether what `other` did at a mark is over before `pipe` does what comes next."""
         ...
 
+    def settle(self) -> None:
+        """Perform what was issued; nothing is said of its order."""
+        ...
+
     def enter(self, core: Core) -> None:
         """The block on this core goes on, with those on others standing still."""
         ...
@@ -111,6 +118,7 @@ class ProgramOrder:
 
     def __init__(self) -> None:
         self.others: list[DataCache] = []
+        self.watches: dict[int, Watch] = {}
 
     def shadow(self, memory: str) -> Shadow | None:
         """No accesses are noted."""
@@ -146,6 +154,9 @@ class ProgramOrder:
     def over(self, pipe: int, other: int, epoch: int) -> bool:
         """Everything is over at once."""
         return True
+
+    def settle(self) -> None:
+        """Nothing is ever in flight."""
 
     def enter(self, core: Core) -> None:
         """Nothing to prepare."""
@@ -183,6 +194,7 @@ class Pipes:
         )
         self.block = 0
         self.others: list[DataCache] = []
+        self.watches: dict[int, Watch] = {}
         #: Operations so far in the block, one list of one number an executor.
         self._counts: list[list[int]] = []
         self._shadows: dict[str, Shadow] = {}
@@ -222,10 +234,13 @@ class Pipes:
         stage, perform = run.stage, self._performer(op, pipe)
         clock, conflicts, count = self.clocks.known[pipe], races.conflicts, [0]
         self._counts.append(count)
-        at_once = type(self) is Pipes
+        at_once, watches = type(self) is Pipes, self.watches
 
         def call(*values: Any) -> Any:
             work, accesses = stage(*values)
+            for watch in watches.values():
+                if found := watch.touched(op, pipe, accesses):
+                    raise KernelError([found])
             stamp = (pipe, clock[pipe], self.block, op, count[0], None)
             count[0] += 1
             for shadow, start, stop, write, _ in accesses:
@@ -287,6 +302,9 @@ class Pipes:
         """Whether the clock of `pipe` says so."""
         return self.clocks.known[pipe][other] >= epoch
 
+    def settle(self) -> None:
+        """Nothing is in flight."""
+
     def enter(self, core: Core) -> None:
         """Races are from now on found by this core."""
         if self.races is not None:
@@ -303,6 +321,7 @@ class Pipes:
     def begin_block(self, block: int) -> None:
         """A fresh core: only what happened in global memory is remembered."""
         self.block = block
+        self.watches.clear()
         self.clocks.reset()
         if isinstance(self.clocks, MeetingClocks):
             self.clocks.block = block

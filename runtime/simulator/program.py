@@ -196,7 +196,9 @@ def _written_params(trace: Trace) -> frozenset[int]:
             _feed(sources, node.args[0], [node.args[1]])
         elif isinstance(node, Op):
             if node.result is not None:
-                _feed(sources, node.result, node.args)
+                anything = "any_array" in node.spec.extra
+                args = [param.value for param in trace.params] if anything else node.args
+                _feed(sources, node.result, args)
             reached += [
                 arg
                 for arg, param in zip(node.args, node.form.params, strict=True)

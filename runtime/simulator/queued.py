@@ -103,6 +103,10 @@ class QueuedPipes(Pipes):
         self.clocks.barrier()
         self._drain()
 
+    def settle(self) -> None:
+        """Perform everything issued so far."""
+        self._drain()
+
     def tell(self, pipe: int) -> Told | None:
         """What is over when the pipe comes this far, and the token that says when it has."""
         assert isinstance(self.clocks, MeetingClocks)

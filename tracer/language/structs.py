@@ -165,3 +165,27 @@ class BrcbRepeatParams(ParamStruct):
 
     cpp: ClassVar[str] = "AscendC::BrcbRepeatParams"
     ctypes: ClassVar[tuple[str, ...]] = ("uint16_t", "uint16_t")
+
+
+@dataclass(slots=True)
+class CheckLocalMemoryIAParam(ParamStruct):
+    """What `check_local_memory_ia` watches (`AscendC::CheckLocalMemoryIAParam`).
+
+    `enable_bit` is one of four registers, `start_addr` and `end_addr` are in blocks of 32 bytes;
+    the part begins behind `start_addr` and ends with `end_addr`. `is_enable` switches the register
+    on or off.
+    """
+
+    enable_bit: Any = 0
+    start_addr: Any = 0
+    end_addr: Any = 0
+    is_scalar_read: bool = False
+    is_scalar_write: bool = False
+    is_vector_read: bool = False
+    is_vector_write: bool = False
+    is_mte_read: bool = False
+    is_mte_write: bool = False
+    is_enable: bool = False
+
+    cpp: ClassVar[str] = "AscendC::CheckLocalMemoryIAParam"
+    ctypes: ClassVar[tuple[str, ...]] = ("uint8_t", "uint32_t", "uint32_t", *("bool",) * 7)

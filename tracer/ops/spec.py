@@ -33,6 +33,7 @@ from ..language.enums import (
 from ..language.structs import (
     BinaryRepeatParams,
     BrcbRepeatParams,
+    CheckLocalMemoryIAParam,
     CopyRepeatParams,
     ParamStruct,
     ShapeInfo,
@@ -189,6 +190,7 @@ STRUCTS: dict[str, type[ParamStruct]] = {
     "unary_repeat": UnaryRepeatParams,
     "copy_repeat": CopyRepeatParams,
     "brcb_repeat": BrcbRepeatParams,
+    "check_params": CheckLocalMemoryIAParam,
 }
 
 #: What a parameter accepts: the words for messages and the test.
@@ -217,6 +219,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cache_mode": ("an asc.CacheMode", _is_a(CacheMode)),
     "cache_rw_mode": ("an asc.CacheRwMode", _is_a(CacheRwMode)),
     "shape_info": ("an asc.ShapeInfo", _is_a(ShapeInfo)),
+    "opt_shape_info": ("an asc.ShapeInfo or None", lambda v: v is None or isinstance(v, ShapeInfo)),
     "shape_value": ("a shape of get_shape_info", _of_type(ShapeInfoType)),
     "data": ("a struct or array", _is_data),
     "path": ("field names and indices", _is_a(tuple)),
