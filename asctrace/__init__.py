@@ -48,6 +48,7 @@ from .tracer.language.enums import (
     TPosition,
 )
 from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -103,6 +104,7 @@ __all__ = [
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
@@ -124,6 +126,7 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
     "UnaryRepeatParams",
     "array",

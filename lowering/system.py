@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..tracer.language.dtypes import float32, uint8
-from ..tracer.ops import common, scalar, set_atomic, sys_var
+from ..tracer.ops import common, list_tensor, scalar, set_atomic, sys_var
 from ..tracer.trace import Op, Value
 from .calls import lowers, spell
 from .literals import literal
@@ -78,3 +78,30 @@ def _bytes(p: Writer, address: Any) -> str:
     if address.type.dtype is uint8:
         return text
     return f"reinterpret_cast<__gm__ uint8_t*>({text})"
+
+
+def _list_arguments(p: Writer, args: Any) -> str:
+    """The address as one of anything, and the lengths that are given."""
+    data, *lengths = args
+    while lengths and lengths[-1] == list_tensor.UNKNOWN:
+        lengths.pop()
+    texts = [f"reinterpret_cast<__gm__ void*>({p.text[id(data)]})"]
+    return ", ".join(texts + [spell(p, length) for length in lengths])
+
+
+@lowers(list_tensor.LIST_TENSOR_DESC)
+def _list(p: Writer, op: Op, plan: Plan) -> Expression:
+    arguments = _list_arguments(p, op.args) if op.args else ""
+    return f"{op.result.type.cpp}({arguments})", 2  # type: ignore[union-attr]
+
+
+@lowers(list_tensor.LIST_INIT)
+def _list_init(p: Writer, op: Op, plan: Plan) -> Expression:
+    return f"{p.text[id(op.args[0])]}.Init({_list_arguments(p, op.args[1:])})", 2
+
+
+@lowers(list_tensor.LIST_GET_DESC)
+def _list_desc(p: Writer, op: Op, plan: Plan) -> Expression:
+    """The array of the shape goes by the description."""
+    tensors, desc, index, _ = op.args
+    return f"{p.text[id(tensors)]}.GetDesc({p.text[id(desc)]}, {spell(p, index)})", 2

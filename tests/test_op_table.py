@@ -102,6 +102,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "pool": _pool,
     "opt_pool": lambda k: None,
     "handle": lambda k: k._param("handle", HandleType()),
+    "list_desc": lambda k: named(asc.ListTensorDesc(), "tensors"),
+    "tensor_desc": lambda k: named(asc.TensorDesc(float32), "desc"),
     "allocator": lambda k: named(asc.LocalMemAllocator(), "allocator"),
     "hardware": lambda k: asc.Hardware.UB,
     "opt_position": lambda k: asc.TPosition.VECIN,
@@ -166,6 +168,11 @@ def _workspaces(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[1] = local("local", dtype=int32)
 
 
+def _shape_array(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """An array of uint64 for the shape."""
+    args[-1] = named(asc.array(asc.uint64, 4), "shape")
+
+
 def _cast(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     """A dtype and a mode that goes with it."""
     args[1:] = int32, asc.RoundMode.CAST_RINT
@@ -182,6 +189,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
     "scalar_cast": _cast,
+    **dict.fromkeys(("ListTensorDesc.get_desc", "TensorDesc.set_shape_addr"), _shape_array),
     **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -78,6 +78,8 @@ class Core:
         self.global_shadow = engine.shadow("GM")
         self.cache: DataCache = DataCache(leader.cache if leader else None)
         self.block = 0
+        #: The arguments of the launch, as the scalar program takes them.
+        self.arguments: Sequence[Any] = ()
         #: What the blocks of the launch share, when they run side by side.
         self.grid: Grid | None = None
         #: The mode of copies to global memory, when they do not simply replace.

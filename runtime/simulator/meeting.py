@@ -215,7 +215,7 @@ class _Run:
         try:
             if block not in self._running:
                 seat = self._team.seat(self._free)
-                seat.core.grid = self._grid
+                seat.core.grid, seat.core.arguments = self._grid, self._values
                 seat.core.begin_block(block)
                 program = seat.block(self._left, block, self._grid.blocks, *self._values)
                 self._running[block] = seat, program

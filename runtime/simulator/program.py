@@ -73,6 +73,7 @@ class _Machine:
         if self.params.seed is not None:
             random.Random(self.params.seed).shuffle(order)
         core = self.core
+        core.arguments = values
         core.begin_run()
         found: dict[Finding, None] = {}
         left = self.params.op_budget

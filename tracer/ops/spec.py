@@ -46,12 +46,14 @@ from ..language.types import (
     GlobalPointerType,
     GlobalTensorType,
     HandleType,
+    ListTensorDescType,
     LocalTensorType,
     PipeType,
     PoolType,
     QueueType,
     ShapeInfoType,
     StructType,
+    TensorDescType,
 )
 from ..trace import Recorder, Value, current, describe
 
@@ -212,6 +214,8 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "pool": ("a TBufPool", _of_type(PoolType)),
     "opt_pool": ("a TBufPool or None", lambda v: v is None or _of_type(PoolType)(v)),
     "handle": ("a TBufHandle", _of_type(HandleType)),
+    "list_desc": ("a ListTensorDesc", _of_type(ListTensorDescType)),
+    "tensor_desc": ("a TensorDesc", _of_type(TensorDescType)),
     "allocator": ("a LocalMemAllocator", _of_type(AllocatorType)),
     "position": ("an asc.TPosition", _is_a(TPosition)),
     "opt_position": ("an asc.TPosition", lambda v: v is None or isinstance(v, TPosition)),
