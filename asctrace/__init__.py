@@ -11,6 +11,7 @@ from .runtime.jit import Kernel, jit
 from .runtime.platform import set_platform
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
+from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
@@ -36,9 +37,13 @@ from .tracer.language.enums import (
     CMPMODE,
     AtomicDtype,
     AtomicOp,
+    BlockMode,
+    CacheLine,
     CacheMode,
     CacheRwMode,
     DataFormat,
+    DcciDst,
+    DeqScale,
     HardEvent,
     Hardware,
     MemDsbT,
@@ -46,6 +51,7 @@ from .tracer.language.enums import (
     RoundMode,
     SelMode,
     TPosition,
+    pad_t,
 )
 from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
 from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
@@ -60,15 +66,7 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import (
-    BinaryRepeatParams,
-    BrcbRepeatParams,
-    CheckLocalMemoryIAParam,
-    CopyRepeatParams,
-    MrgSortSrcList,
-    ShapeInfo,
-    UnaryRepeatParams,
-)
+from .tracer.language.structs import MrgSortSrcList, ShapeInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
@@ -84,16 +82,16 @@ __all__ = [
     "ArrayField",
     "AtomicDtype",
     "AtomicOp",
-    "BinaryRepeatParams",
-    "BrcbRepeatParams",
+    "BlockMode",
+    "CacheLine",
     "CacheMode",
     "CacheRwMode",
-    "CheckLocalMemoryIAParam",
     "Compiled",
     "ConstExpr",
-    "CopyRepeatParams",
     "DataFormat",
     "DataType",
+    "DcciDst",
+    "DeqScale",
     "Field",
     "Finding",
     "GlobalAddress",
@@ -128,7 +126,6 @@ __all__ = [
     "TQueBind",
     "TensorDesc",
     "Traced",
-    "UnaryRepeatParams",
     "array",
     "ascend_is_aic",
     "ascend_is_aiv",
@@ -146,6 +143,7 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "pad_t",
     "property",
     "range",
     "set_platform",
@@ -160,6 +158,7 @@ __all__ = [
 _functions = functions()
 globals().update(_functions)
 __all__ += sorted(_functions)
+__all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
     from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
@@ -179,6 +178,9 @@ def __getattr__(name: str) -> Any:
     """Type checkers: the operations of the table. At run time: what the start does not need."""
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
+    if name in _structs.DECLARED:
+        value = globals()[name] = _structs.struct(name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

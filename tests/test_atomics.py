@@ -91,6 +91,36 @@ def test_nan_stays() -> None:
     assert np.isnan(z).all()
 
 
+def rows(
+    x: asc.GlobalAddress, z: asc.GlobalAddress, length: asc.ConstExpr[int], gap: asc.ConstExpr[int]
+):
+    """Rows of x with gaps between them in z, `gap` blocks or bytes."""
+    a = asc.LocalTensor(asc.float16, TPosition.VECIN, 0, 4 * COUNT)
+    asc.data_copy(a, tensor(x, asc.get_block_idx() * COUNT), COUNT)
+    sync(HardEvent.MTE2_MTE3)
+    asc.set_atomic_add(asc.float16)
+    if length % 32:
+        asc.data_copy_pad(tensor(z), a, asc.DataCopyExtParams(2, length, 0, gap, 0))
+    else:
+        asc.data_copy(tensor(z), a, asc.DataCopyParams(2, length // 32, 0, gap))
+    asc.set_atomic_none()
+
+
+@pytest.mark.parametrize(("length", "gap", "second"), [(32, 2, 48), (32, 0, 16), (22, 6, 14)])
+def test_rows_are_written_atomically(length: int, gap: int, second: int) -> None:
+    """`second` is the element where the second row begins in global memory."""
+    x = np.arange(3 * COUNT, dtype=np.float16).reshape(3, COUNT)
+    expected = np.full(2 * COUNT, 3, np.float16)
+    for row in x:
+        expected[: length // 2] += row[: length // 2]
+        expected[second : second + length // 2] += row[16 : 16 + length // 2]
+    for schedule, seed in SCHEDULES[:6]:
+        args = (x, np.full(2 * COUNT, 3, np.float16), length, gap)
+        findings, arrays = outcome(rows, args, schedule, seed, 3)
+        assert findings == []
+        np.testing.assert_array_equal(arrays[1], expected)
+
+
 # -- the mode is that of the moment of issue ------------------------------------------------------
 
 
@@ -210,7 +240,7 @@ def test_left_on() -> None:
     for schedule, seed in SCHEDULES[:4]:
         assert outcome(left_on, (z, True), schedule, seed)[0] == []
         (found,) = outcome(left_on, (z, False), schedule, seed, 3)[0]
-        assert (found.code, found.severity) == ("AT0211", "warning")
+        assert (found.code, found.severity) == ("AT0213", "warning")
         assert found.message == "set_atomic_add(int32) is still on when the kernel ends"
         assert [s.line for s in found.spans] == [marked(left_on, "on")]
 
@@ -228,7 +258,7 @@ def test_copies_of_another_dtype() -> None:
     for schedule, seed in SCHEDULES[:4]:
         x = np.ones(COUNT, np.int32)
         (found,) = outcome(wrong_dtype, (x, np.zeros_like(x)), schedule, seed)[0]
-        assert (found.code, found.severity) == ("AT0211", "error")
+        assert (found.code, found.severity) == ("AT0213", "error")
         assert "while atomic writes are of float32" in found.message
         assert [s.line for s in found.spans] == [
             marked(wrong_dtype, "copies"), marked(wrong_dtype, "on")

@@ -281,10 +281,16 @@ def stored(w: asc.GlobalAddress, z: asc.GlobalAddress, how: asc.ConstExpr[str]):
     w_gm = tensor(w)
     if block == 0:
         w_gm.set_value(0, 7)  # stores
+        if how == "cleaned":
+            asc.data_cache_clean_and_invalid(
+                asc.CacheLine.ENTIRE_DATA_CACHE, asc.DcciDst.CACHELINE_OUT, w_gm
+            )
     asc.sync_all()
     if block == 1:
-        if how == "copy":
+        if how != "scalar":
             asc.data_copy(a, w_gm, 16)  # reads
+            sync(HardEvent.MTE2_MTE3)
+            asc.data_copy(tensor(z), a, 16)
         else:
             tensor(z).set_value(0, w_gm.get_value(0))  # gets
 
@@ -297,6 +303,14 @@ def test_a_meeting_writes_no_cache_back(how: str, mark: str) -> None:
         assert (found.code, found.severity) == ("AT0210", "error")
         assert "still in the data cache of block 0" in found.message
         assert [s.line for s in found.spans] == [marked(stored, mark), marked(stored, "stores")]
+
+
+def test_a_cache_that_is_cleaned_before_the_meeting() -> None:
+    for schedule, seed in SCHEDULES[:6]:
+        args = (np.zeros(16, np.int32), np.zeros(16, np.int32), "cleaned")
+        findings, arrays = outcome(stored, args, schedule, seed, 2)
+        assert findings == [], [str(f) for f in findings]
+        assert arrays[1].tolist() == [7, *[0] * 15]
 
 
 # -- who waits for ever ---------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from . import (
     atomics,
     block_sync,
     buffers,
+    caching,
     cmpsel,
+    copies,
     copy,
     data,
     debug,
@@ -39,19 +41,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith,
-    atomics,
-    block_sync,
-    cmpsel,
-    buffers,
-    copy,
-    data,
-    debug,
-    framework,
-    list_tensor,
-    pools,
-    system,
-    tensors,
-    vector,
-    views,
-)
+    arith, atomics, block_sync, buffers, caching, cmpsel, copies, copy, data, debug, framework,
+    list_tensor, pools, system, tensors, vector, views,
+)  # fmt: skip

@@ -48,28 +48,44 @@ class Mode(NamedTuple):
 
 def store(core: Core, op: Op, which: int, gm: GlobalMemory, start: int, part: memoryview) -> Work:
     """The work that writes the bytes `part` of operand `which` to `start` of an array."""
-    atomic = core.atomic
-    if atomic is None:
+    mode = core.atomic
+    if mode is None:
         return partial(setitem, gm.bytes, slice(start, start + len(part)), part)
+    _check(mode, op, which)
+    target, source = gm.bytes[start : start + len(part)], np.frombuffer(part, np.uint8)
+    return partial(_combine, mode, np.frombuffer(target, np.uint8), source)
+
+
+def store_rows(mode: Mode, op: Op, which: int, targets: list[Any], parts: list[Any]) -> Work:
+    """The same in that mode for views whose elements are rows of bytes."""
+    _check(mode, op, which)
+
+    def work() -> None:
+        for target, part in zip(targets, parts, strict=True):
+            _combine(mode, target, np.broadcast_to(part, target.shape))
+
+    return work
+
+
+def _check(mode: Mode, op: Op, which: int) -> None:
+    """A copy brings elements of the mode's dtype."""
     value = op.args[which]
-    if value.type.dtype is not atomic.dtype:
+    if value.type.dtype is not mode.dtype:
         raise error(
-            "AT0211",
-            f"{op.spec.name} of {describe(value)} while atomic writes are of {atomic.dtype}",
+            "AT0213",
+            f"{op.spec.name} of {describe(value)} while atomic writes are of {mode.dtype}",
             op.site,
-            notes=[("switched on here", atomic.op.site)],
+            notes=[("switched on here", mode.op.site)],
             hint="the dtype of the mode is that of the tensors: set_atomic_add(tensor.dtype), or "
             "set_atomic_none() before other copies",
         )
-    return partial(_combine, atomic, gm.bytes, start, part)
 
 
-def _combine(atomic: Mode, target: memoryview, start: int, part: memoryview) -> None:
-    dtype = atomic.dtype.np
-    # An array may begin anywhere, so the elements need not be aligned in the host's memory.
-    there = np.frombuffer(target[start : start + len(part)].tobytes(), dtype)
-    result = atomic.combine(there, np.frombuffer(part, dtype))
-    target[start : start + len(part)] = result.view(np.uint8).data
+def _combine(mode: Mode, target: Any, source: Any) -> None:
+    """Elements may begin anywhere in the host's memory, so they are copied out and back."""
+    dtype = mode.dtype.np
+    there, comes = (np.array(a).reshape(-1).view(np.uint8).view(dtype) for a in (target, source))
+    target[...] = mode.combine(there, comes).view(target.dtype).reshape(target.shape)
 
 
 def writing(core: Core) -> bool | Atomic:
@@ -135,7 +151,7 @@ def _configuration(op: Op, core: Core) -> Executor:
 def left_on(atomic: Mode) -> Finding:
     """The warning about a block that ends with the mode on."""
     return finding(
-        "AT0211",
+        "AT0213",
         f"{atomic.op.spec.name}({atomic.dtype}) is still on when the kernel ends",
         atomic.op.site,
         severity="warning",

@@ -15,7 +15,7 @@ from ...tracer.trace import Op
 from .clocks import PIPE_INDEX, SCALAR, Clocks, Far, MeetingClocks, merged
 from .races import Races
 from .registry import Executor, Timed, Work, staged
-from .shadow import Shadow
+from .shadow import Shadow, Turn
 
 if TYPE_CHECKING:
     from .cache import DataCache
@@ -38,11 +38,13 @@ class Engine(Protocol):
     """How the operations of one core are performed.
 
     `tracked`: whether the executors of queues, flags and barriers have to tell of them by
-    `release`, `acquire` and `barrier`. `others`: the data caches of cores that run side by side.
+    `release`, `acquire` and `barrier`. `turn[0]` is where the scalar program says it is: the
+    indices of the loops around. `others`: the data caches of cores that run side by side.
     `watches`: parts of UB that nothing may touch.
     """
 
     tracked: bool
+    turn: list[Turn]
     others: list[DataCache]
     watches: dict[int, Watch]
 
@@ -117,6 +119,7 @@ class ProgramOrder:
     tracked = False
 
     def __init__(self) -> None:
+        self.turn: list[Turn] = [()]
         self.others: list[DataCache] = []
         self.watches: dict[int, Watch] = {}
 
@@ -193,10 +196,9 @@ class Pipes:
             self.leader.races if leader else Races() if detect_races else None
         )
         self.block = 0
+        self.turn: list[Turn] = [()]
         self.others: list[DataCache] = []
         self.watches: dict[int, Watch] = {}
-        #: Operations so far in the block, one list of one number an executor.
-        self._counts: list[list[int]] = []
         self._shadows: dict[str, Shadow] = {}
         self._cache: DataCache | None = None
 
@@ -232,8 +234,7 @@ class Pipes:
 
     def _compared(self, op: Op, pipe: int, run: Timed, races: Races) -> Executor:
         stage, perform = run.stage, self._performer(op, pipe)
-        clock, conflicts, count = self.clocks.known[pipe], races.conflicts, [0]
-        self._counts.append(count)
+        clock, conflicts, turn = self.clocks.known[pipe], races.conflicts, self.turn
         at_once, watches = type(self) is Pipes, self.watches
 
         def call(*values: Any) -> Any:
@@ -241,8 +242,7 @@ class Pipes:
             for watch in watches.values():
                 if found := watch.touched(op, pipe, accesses):
                     raise KernelError([found])
-            stamp = (pipe, clock[pipe], self.block, op, count[0], None)
-            count[0] += 1
+            stamp = (pipe, clock[pipe], self.block, op, turn[0], None)
             for shadow, start, stop, write, _ in accesses:
                 if write is True:
                     shadow.write(start, stop, stamp, clock)
@@ -328,8 +328,6 @@ class Pipes:
             shadow = self.shadow("GM")
             if shadow is not None:
                 shadow.far[block] = self.clocks.far
-        for count in self._counts:
-            count[0] = 0
         for name, shadow in self._shadows.items():
             if name != "GM":
                 shadow.clear()

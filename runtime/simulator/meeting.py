@@ -134,7 +134,8 @@ class Team:
         try:
             ops = _Run(self, grid, values).all(found)
         except KernelError as fault:
-            raise KernelError(self._findings() + fault.findings + list(found)) from None
+            findings = self._findings() + fault.findings + list(found)
+            raise KernelError(errors_first(findings)) from None
         for cache in self._left:
             cache.clean(cache.block)
         found.update(dict.fromkeys(grid.left()))
@@ -285,3 +286,8 @@ def in_block(finding: Finding, index: int, blocks: int) -> Finding:
     if blocks == 1:
         return finding
     return replace(finding, notes=(*finding.notes, (f"in block {index} of {blocks}", None)))
+
+
+def errors_first(findings: list[Finding]) -> list[Finding]:
+    """Errors before warnings."""
+    return sorted(findings, key=lambda found: found.severity != "error")

@@ -23,7 +23,7 @@ from .arguments import arguments
 from .codegen import Writer
 from .core import Core
 from .engine import Engine, Pipes, ProgramOrder
-from .meeting import Team, in_block
+from .meeting import Team, errors_first, in_block
 from .params import SimParams, SimResult
 from .queued import QueuedPipes
 from .registry import factory_of
@@ -56,10 +56,9 @@ class _Machine:
     def __init__(self, program: Program, params: SimParams, leader: Any = None) -> None:
         self.params = params
         engine = _engine(params, program._meets, leader and leader.core.engine)
-        self.core = Core(
-            program.trace.chip, program._memories, params, engine, leader and leader.core
-        )
+        self.core = Core(program.trace, program._memories, params, engine, leader and leader.core)
         names: dict[str, Any] = dict(program._bound)
+        names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
         names["cell"] = memoryview(bytearray(4)).cast("f")
         for name, op in program._executed:
@@ -84,7 +83,7 @@ class _Machine:
                 count, left = self.block(left, index, blocks, *values)
             except KernelError as fault:
                 faults = [in_block(f, index, blocks) for f in fault.findings]
-                raise KernelError(core.findings() + faults + list(found)) from None
+                raise KernelError(errors_first(core.findings() + faults + list(found))) from None
             ops += count
             found.update(dict.fromkeys(core.end_block()))
         return ops, core.findings() + list(found)
@@ -127,7 +126,7 @@ def simulate(
         with np.errstate(all="ignore"):
             ops, findings = machine.run(values, blocks)
         if any(f.severity == "error" for f in findings):
-            raise KernelError(sorted(findings, key=lambda f: f.severity != "error"))
+            raise KernelError(errors_first(findings))
     program._idle.append(machine)
     return SimResult(blocks, ops, tuple(findings))
 

@@ -303,7 +303,7 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
-        "AT0211",
+        "AT0213",
         "atomic-dtype",
         "A copy of integers while atomic writes are of floats",
         """
