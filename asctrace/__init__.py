@@ -35,6 +35,8 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -44,13 +46,15 @@ from .tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
     TPosition,
     pad_t,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -76,6 +80,8 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
+    "AtomicDtype",
+    "AtomicOp",
     "BlockMode",
     "CacheLine",
     "CacheMode",
@@ -96,9 +102,11 @@ __all__ = [
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
+    "MemDsbT",
     "MrgSortSrcList",
     "PipeID",
     "Property",
@@ -116,8 +124,11 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",
