@@ -12,6 +12,7 @@ from .runtime.platform import set_platform
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
 from .tracer.language.array import Array, array
+from .tracer.language.auto import LocalTensorAuto
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -98,6 +99,7 @@ __all__ = [
     "LaunchInfo",
     "LocalMemAllocator",
     "LocalTensor",
+    "LocalTensorAuto",
     "Lowered",
     "MrgSortSrcList",
     "PipeID",

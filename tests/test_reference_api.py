@@ -30,9 +30,7 @@ OVERLOADS = [
 ]
 
 #: Calls without a counterpart, and why.
-MISSING = {
-    "LocalTensorAuto.__init__": "asctrace does not place and synchronise buffers by itself yet",
-}
+MISSING: dict[str, str] = {}
 #: Overloads that cannot be traced, and why.
 UNFIT = {
     ("LocalTensor.__init__", ()): "a C++ tensor has an element type: LocalTensor(dtype)",

@@ -214,17 +214,29 @@ def test_a_wait_removed_from_the_sample(
         assert race.hint.startswith(f"asc.wait_flag(asc.HardEvent.{event}, id) before line ")
 
 
-@pytest.mark.parametrize("name", ["add", "add_framework"])
+#: Samples that no test below runs, and why.
+NOT_RUN = {"vector_add": "what the others share"}
+
+
+@pytest.mark.parametrize("name", sorted({p.stem for p in SAMPLES.glob("*.py")} - NOT_RUN.keys()))
 def test_samples_are_clean(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sample has a kernel of vectors, or copies an array of its own sizes."""
     monkeypatch.syspath_prepend(str(SAMPLES))
     sample = __import__(name)
     x = np.random.default_rng(1).random(4 * 16 * 64, np.float32)
     y = x[::-1].copy()
-    arguments = (x, y, np.zeros_like(x), *sample.lengths(16 * 64))
+    if hasattr(sample, "copy_kernel"):
+        x = np.resize(x, 4 * sample.TILE_NUM * sample.TILE_LENGTH)
+        fn, arguments, expected = sample.copy_kernel.fn, (x, np.zeros_like(x)), x
+    else:
+        fn, expected = sample.vadd_kernel.fn, getattr(sample, "expected", np.add)(x, y)
+        arguments = (x, y, np.zeros_like(x), *sample.lengths(16 * 64))
     for schedule, seed in SCHEDULES:
-        findings, arrays = outcome(sample.vadd_kernel.fn, arguments, schedule, seed, blocks=4)
+        findings, arrays = outcome(fn, arguments, schedule, seed, blocks=4)
         assert findings == []
-        np.testing.assert_array_equal(arrays[2], x + y)
+        np.testing.assert_array_equal(
+            [a for a in arrays if isinstance(a, np.ndarray)][-1], expected
+        )
 
 
 # -- what must not be reported --------------------------------------------------------------------

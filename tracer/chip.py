@@ -16,6 +16,14 @@ from .diagnostics import error
 BLOCK_BYTES: Final = 32
 REPEAT_BYTES: Final = 256
 
+#: Buffers that one kernel can have.
+MAX_BUFFERS: Final = 64
+
+#: Bytes at the end of a memory that the system or some functions take, and who.
+RESERVED: Final = MappingProxyType(
+    {"UB": (8192, "some functions (high-level API, printf)"), "L1": (256, "the system")}
+)
+
 
 class Chip(NamedTuple):
     """One SoC: `arch` is the NPU architecture number as text, memory sizes are in bytes.

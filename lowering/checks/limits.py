@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops.framework import DESTROY, TPIPE
 from ...tracer.trace import Op, describe
 from ..report import blocks, buffer_table, known
 from .facts import Facts
-
-#: Buffers that one kernel can have.
-MAX_BUFFERS = 64
 
 
 def buffer_count(facts: Facts) -> list[Finding]:

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.chip import BLOCK_BYTES
+from ...tracer.chip import BLOCK_BYTES, RESERVED
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import BufferInfo, LocalTensorType, PoolType
 from ...tracer.trace import Op, Trace, describe
 from ..report import Placement, buffer_bytes, buffer_table, known, placements
 from .facts import Facts
-
-#: Bytes at the end of a memory that the system or some functions take, and who.
-_RESERVED = {
-    "UB": (8192, "some functions (high-level API, printf)"),
-    "L1": (256, "the system"),
-}
 
 
 def memory_budget(facts: Facts) -> list[Finding]:
@@ -36,8 +30,8 @@ def memory_budget(facts: Facts) -> list[Finding]:
         taken = max(at.least + _known_bytes(row) for row, at in rows)
         if taken > size:
             out.append(_over_budget(trace, memory, size, taken, rows))
-        elif memory in _RESERVED and taken > size - _RESERVED[memory][0]:
-            reserve, owner = _RESERVED[memory]
+        elif memory in RESERVED and taken > size - RESERVED[memory][0]:
+            reserve, owner = RESERVED[memory]
             largest = max((row for row, _ in rows), key=_known_bytes)
             out.append(
                 finding(

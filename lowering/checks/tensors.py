@@ -18,7 +18,7 @@ def _placed(walker: Walker, state: State, op: Op) -> None:
     walker.bind(state, op, None, Hold(None, op))
 
 
-@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET)
+@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET, buffers.AUTO_TENSOR)
 def _of_buffer(walker: Walker, state: State, op: Op) -> None:
     """A tensor of a TBuf, which no queue takes."""
     walker.bind(state, op, None, Hold(op.args[0], op))

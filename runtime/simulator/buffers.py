@@ -196,6 +196,22 @@ def _get_with_offset(op: Op, core: Core) -> Executor:
     return run
 
 
+@simulates(buffers.AUTO_TENSOR)
+def _automatic(op: Op, core: Core) -> Executor:
+    """As `get`; what was there before is garbage."""
+    dtype, constant = op.args[1].sizeof(), op.args[2]
+    memory = core.memory_of(op.args[0])
+
+    def run(buf: Buf, size: int = constant) -> LocalView:
+        nbytes = size * dtype
+        if not buf.num or not 0 <= nbytes <= buf.nbytes:
+            raise _no_room(op, buf, 0, nbytes)
+        memory.forget(buf.start, buf.start + buf.nbytes)
+        return (buf.start, nbytes, buf.hold)
+
+    return run
+
+
 # -- allocators ---------------------------------------------------------------------------------
 
 

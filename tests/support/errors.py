@@ -345,6 +345,36 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0308",
+        "automatic-and-placed",
+        "An automatic tensor beside one at an address",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensorAuto(out.dtype, 64)
+            other = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, 64)
+            asc.add(other, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0308",
+        "automatic-size",
+        "An automatic tensor whose size changes from iteration to iteration",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in asc.range(n):
+                local = asc.LocalTensorAuto(out.dtype, (i + 1) * 8)
+                asc.data_copy(local, gm, 8)
+        """,
+        2,
+    ),
+    refused(
         "AT0401",
         "environment",
         "A setting that cannot be",
