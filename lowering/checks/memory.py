@@ -92,9 +92,9 @@ def pool_budget(facts: Facts) -> list[Finding]:
         nbytes, number = taken.get(key, (0, 0))
         nbytes, number = nbytes + _known_bytes(row), number + (known(row.num) or 0)
         taken[key] = nbytes, number
-        pool = parent.buffer
+        pool = row.within
         have = None if pool is None else pool.bytes_each()
-        if have is not None and nbytes > have:
+        if pool is not None and have is not None and nbytes > have:
             out.append(
                 finding(
                     "AT0104",

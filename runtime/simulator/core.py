@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 from weakref import ref
 
 from ...tracer.chip import Chip
@@ -46,6 +46,14 @@ class Queue:
         )
 
 
+class Holder(Protocol):
+    """What has memory of the pipe and is no queue."""
+
+    def release(self, op: Op) -> None:
+        """`op` takes the memory back: what still names it is stale."""
+        ...
+
+
 class _Cache(dict[Any, Any]):
     """A dict that can be referred to weakly."""
 
@@ -67,6 +75,8 @@ class Core:
         self.cache = DataCache()
         self.block = 0
         self.queues: list[Queue] = []
+        #: TBufs and pools, which a reset of the pipe takes the memory of.
+        self.holders: list[Holder] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
@@ -104,6 +114,7 @@ class Core:
             if cache is not None:
                 cache.clear()
         self.queues.clear()
+        self.holders.clear()
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()

@@ -58,9 +58,11 @@ class TBufPool(Value):
 
     Several pools may have the same memory (`init_buf_pool(pool, len, share_buf)`), one stage of a
     kernel after another. `buf_id_size` is how many buffers it may hand out, at most 16.
+
+    `epoch` counts how often it was reset or given memory, `above` is what gave it that.
     """
 
-    __slots__ = ("buffer", "epoch")
+    __slots__ = ("above", "buffer", "epoch")
 
     def __init__(self, pos: TPosition, buf_id_size: int = DEFAULT_POOL_BUFFERS) -> None:
         recorder = current("TBufPool")
@@ -83,6 +85,7 @@ class TBufPool(Value):
         super().__init__(PoolType(pos, int(buf_id_size)), recorder.block)
         self.buffer: BufferInfo | None = None
         self.epoch = 0
+        self.above: Any = None
         spec = rows.TBUF_POOL
         recorder.record(spec, spec.forms[0], (pos, buf_id_size), self)
 

@@ -197,6 +197,9 @@ def _check_pool(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recor
         pool, pool.type.position, 1, length, site, None, parent, shares, manager.epoch
     )
     _note(recorder, manager, pool, info)
+    # What it gave out before is over: it begins at its start again.
+    pool.epoch += pool.above is not None
+    pool.above = manager
 
 
 def _check_nested(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
