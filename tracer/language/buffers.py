@@ -98,11 +98,24 @@ class TBufPool(Value):
 
 
 class TBufHandle(Value):
-    """What custom pools, which are written in C++, name a buffer by (`AscendC::TBufHandle`)."""
+    """What pools that are written in C++ name a buffer by (`AscendC::TBufHandle`).
+
+    Such a pool (`EXTERN_IMPL_BUFPOOL`) hands it out by `GetBufHandle`; Python has no such pool, so
+    a kernel cannot make one: AT0306.
+    """
 
     __slots__ = ()
 
-    def __init__(self, type: HandleType, block: Any, node: Any = None, name: str = "") -> None:
+    def __init__(
+        self, type: HandleType | None = None, block: Any = None, node: Any = None, name: str = ""
+    ) -> None:
+        if not isinstance(type, HandleType):
+            raise error(
+                "AT0306",
+                "a TBufHandle comes from a pool that is written in C++",
+                current("TBufHandle").site(),
+                hint="TBufPool.init_buffer gives queues and TBufs memory of a pool",
+            )
         super().__init__(type, block, node, name)
 
 
