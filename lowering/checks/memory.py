@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.chip import BLOCK_BYTES, RESERVED
+from ...tracer.chip import BLOCK_BYTES
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import BufferInfo, LocalTensorType, PoolType
@@ -30,18 +30,17 @@ def memory_budget(facts: Facts) -> list[Finding]:
         taken = max(at.least + _known_bytes(row) for row, at in rows)
         if taken > size:
             out.append(_over_budget(trace, memory, size, taken, rows))
-        elif memory in RESERVED and taken > size - RESERVED[memory][0]:
-            reserve, owner = RESERVED[memory]
+        elif (kept := trace.chip.reserved.get(memory)) and taken > size - kept.nbytes:
             largest = max((row for row, _ in rows), key=_known_bytes)
             out.append(
                 finding(
                     "AT0104",
-                    f"the buffers in {memory} take {taken} of {size} bytes; the last {reserve} "
-                    f"are used by {owner}",
+                    f"the buffers in {memory} take {taken} of {size} bytes; the last "
+                    f"{kept.nbytes} are used by {kept.owner}",
                     largest.site,
                     severity="warning",
                     table=buffer_table(trace, memory),
-                    hint=f"stay within {size - reserve} bytes",
+                    hint=f"stay within {size - kept.nbytes} bytes",
                 )
             )
     return out

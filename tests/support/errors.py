@@ -305,12 +305,33 @@ ROWS: list[Refused] = [
     refused(
         "AT0304",
         "chip",
-        "An operation whose support by the chip is not known",
+        "A chip that is not in the table",
         """
-        @asc.jit(soc="Ascend310P3")
+        @asc.jit(soc="Ascend610")
         def kernel(out: asc.GlobalAddress):
             local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
             asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "operation",
+        "An operation whose support by the chip is not known",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.fused_mul_add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "memory",
+        "A position whose memory the chip does not have",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            asc.TBuf(asc.TPosition.C2)
         """,
     ),
     refused(

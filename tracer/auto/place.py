@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..chip import MAX_BUFFERS, RESERVED
+from ..chip import MAX_BUFFERS
 from ..diagnostics import error
 from ..language.enums import HARDWARE, MEMORY, Hardware
 from ..language.types import AllocatorType
@@ -28,7 +28,8 @@ def place(trace: Trace, memory: Memory, setup: Setup) -> None:
     tensors = list(memory.tensors.values())
     fixed = [t for t in tensors if t.nbytes is not None]
     taken, number = _others(trace, memory)
-    room = trace.chip.memory[_MEMORY] - RESERVED[_MEMORY][0] - taken
+    kept = trace.chip.reserved.get(_MEMORY)
+    room = trace.chip.memory[_MEMORY] - taken - (kept.nbytes if kept is not None else 0)
     if sum(t.nbytes or 0 for t in fixed) > room or number + len(tensors) > MAX_BUFFERS:
         _share(memory, fixed)
     lengths: dict[int, int] = {}

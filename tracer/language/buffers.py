@@ -10,6 +10,7 @@ from ..ops.spec import OpFunction
 from ..trace import Value, current
 from .enums import HARDWARE, MEMORY, Hardware, TPosition
 from .pipe import is_on_chip, require_constant
+from .positions import require_memory
 from .types import (
     DEFAULT_POOL_BUFFERS,
     AllocatorType,
@@ -42,6 +43,7 @@ class TBuf(Value):
                 recorder.site(),
                 hint="asc.TPosition.VECCALC for temporaries of vector operations",
             )
+        require_memory("TBuf", pos, MEMORY[pos])
         super().__init__(BufType(pos), recorder.block)
         self.buffer: BufferInfo | None = None
         recorder.record(rows.TBUF, rows.TBUF.forms[0], (pos,), self)
@@ -137,6 +139,7 @@ class LocalMemAllocator(Value):
                 recorder.site(),
                 hint="an on-chip memory, such as asc.Hardware.UB",
             )
+        require_memory("LocalMemAllocator", hard, HARDWARE[hard])
         super().__init__(AllocatorType(hard), recorder.block)
         spec = rows.LOCAL_MEM_ALLOCATOR
         recorder.record(spec, spec.forms[0], (hard,), self)
