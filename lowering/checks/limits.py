@@ -1,7 +1,8 @@
-"""What a kernel can have only so many of: buffers, pipes."""
+"""What a kernel can have only so many of: buffers, pipes, lines."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 from ...tracer.chip import MAX_BUFFERS
@@ -10,6 +11,9 @@ from ...tracer.ops.framework import DESTROY, TPIPE
 from ...tracer.trace import Op, describe
 from ..report import blocks, buffer_table, known
 from .facts import Facts
+
+#: Calls in a text that is longer than one would write, and longer to compile.
+MANY_CALLS = 2000
 
 
 def buffer_count(facts: Facts) -> list[Finding]:
@@ -54,3 +58,35 @@ def one_pipe(facts: Facts) -> list[Finding]:
         for before, node in pairwise(pipes)
         if id(before.result) not in destroyed
     ]
+
+
+def long_text(facts: Facts) -> list[Finding]:
+    """A warning where a loop is unrolled into thousands of calls, at the call there is most of."""
+    total = sum(map(len, blocks(facts.trace)))
+    if total < MANY_CALLS:
+        return []
+    calls = [
+        op for nodes in blocks(facts.trace) for op in nodes if type(op) is Op and not op.spec.pure
+    ]
+    places = Counter(_place(op) for op in calls)
+    if len(calls) < MANY_CALLS:
+        return []
+    most, times = places.most_common(1)[0]
+    if times == 1:
+        return []
+    op = next(op for op in calls if _place(op) == most)
+    return [
+        finding(
+            "AT0114",
+            f"the text has {len(calls)} calls, this one is in it {times} times: a loop around it "
+            "is unrolled",
+            op.site,
+            severity="warning",
+            hint="asc.range(n) makes a C++ loop; the compiler may fail on such a text with `out of "
+            "jump imm range`",
+        )
+    ]
+
+
+def _place(op: Op) -> tuple[int, int] | None:
+    return None if op.site is None else (id(op.site[0]), op.site[1])
