@@ -6,7 +6,7 @@ for its values (`proxy`), so that `ops` can make results without importing the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..chip import BLOCK_BYTES
@@ -256,7 +256,8 @@ class BufferInfo:
     pool or allocator places: `parent` is then the pool or allocator (None: the pipe), `shares` the
     pool whose memory a pool uses again. `epoch` counts the resets before: memory of different
     epochs is the same memory. `resets` has the epochs of the pool and of all above it, `within` is
-    the row that the pool has its memory by.
+    the row that the pool has its memory by. `tensors` has the type and the elements of a tensor in
+    one of the buffers, by dtype, once there was one.
     """
 
     owner: Value
@@ -270,6 +271,7 @@ class BufferInfo:
     epoch: int = 0
     resets: tuple[int, ...] = ()
     within: BufferInfo | None = None
+    tensors: dict[DataType, tuple[Any, int | None]] = field(default_factory=dict, repr=False)
 
     @property
     def rounded(self) -> bool:
