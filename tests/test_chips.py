@@ -130,11 +130,39 @@ def test_event_ids(name: str, limit: int) -> None:
 
     for fn in (kernel, at_run_time):
         launch = asc.jit(fn, soc=name)
-        launch[1](X.copy(), limit - 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", asc.KernelWarning)  # the next test
+            launch[1](X.copy(), limit - 1)
         with pytest.raises(asc.KernelError, match=f"event id {limit} does not exist") as caught:
             launch[1](X.copy(), limit)
         assert caught.value.code == "AT0108"
         assert caught.value.findings[0].hint == f"{name} has the event ids 0 to {limit - 1}"
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("Ascend910A", 4), ("Ascend310P3", 8), ("Ascend910B1", 6), ("Ascend310B1", 6),
+     ("Ascend950PR_958b", 6)],
+)  # fmt: skip
+def test_ids_of_the_system(name: str, own: int) -> None:
+    """The last ids of an event are better left alone, unless a pipe gives them."""
+
+    def kernel(x: asc.GlobalAddress, event_id: asc.ConstExpr[int]):
+        for _ in asc.static_range(2):
+            asc.set_flag(asc.HardEvent.MTE2_V, event_id)
+            asc.wait_flag(asc.HardEvent.MTE2_V, event_id)
+
+    launch = asc.jit(kernel, soc=name)
+    assert check(launch.trace(X, own - 1).trace) == []
+    if own < chip(name).event_ids:
+        (found,) = check(launch.trace(X, own).trace)
+        assert (found.code, found.severity) == ("AT0204", "warning")
+        assert found.message == (
+            f"set_flag(MTE2_V, {own}): the system may use the event ids from {own} on"
+        )
+        assert found.hint == f"an id from 0 to {own - 1}, or one of pipe.alloc_event_id(event)"
+        first = kernel.__code__.co_firstlineno
+        assert [span.line - first for span in found.spans] == [2]
 
 
 def test_ids_that_a_pipe_gives() -> None:

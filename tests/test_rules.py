@@ -15,6 +15,7 @@ Chips, memories
     positions: where queues, TBufs, pools are    test_rules.test_positions
 Pipes, events
     event ids of the chip                        test_chips.test_event_ids
+    ids that the system may use                  test_chips.test_ids_of_the_system
     ids that a pipe gives out                    test_chips.test_ids_that_a_pipe_gives
     release of an id that is not taken           test_rules.test_pairs[release of an id that is not taken]
     set twice                                    test_rules.test_pairs[set twice]

@@ -36,8 +36,8 @@ class Chip(NamedTuple):
     `alignment` is the start alignment of each memory, `cube_cores` and `vector_cores` count one
     die; where one core has both units, both count it. A memory that the chip does not have is
     absent. `reserved` says what is better left free at the end of a memory. `event_ids` are those
-    of each `HardEvent`, `position_tensors` the tensors that the queues at one position may have
-    allocated.
+    of each `HardEvent`, of which the first `own_ids` may be chosen by hand; `position_tensors` are
+    the tensors that the queues at one position may have allocated.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Chip(NamedTuple):
     alignment: MappingProxyType[str, int]
     reserved: MappingProxyType[str, Reserve]
     event_ids: int = 8
+    own_ids: int = 6
     position_tensors: int = 8
 
 
@@ -79,9 +80,14 @@ _ALIGNMENT = MappingProxyType(
 )
 
 
-def _chip(name: str, arch: str, cube: int, vector: int, ids: int = 8) -> Chip:
+#: Event ids, and how many of them are nobody's: the pages of 2201, 3002 and 3510 keep two.
+_IDS = {"1001": (4, 4), "2002": (8, 8), "2201": (8, 6), "3002": (8, 6), "3510": (8, 6)}
+
+
+def _chip(name: str, arch: str, cube: int, vector: int) -> Chip:
+    ids, own = _IDS[arch]
     return Chip(
-        name, arch, cube, vector, _MEMORIES[arch], _ALIGNMENT, _RESERVED[arch], ids, ids
+        name, arch, cube, vector, _MEMORIES[arch], _ALIGNMENT, _RESERVED[arch], ids, own, ids
     )  # fmt: skip
 
 
@@ -105,7 +111,7 @@ CHIPS: dict[str, Chip] = {
         # Its 7 further vector cores run kernels that ask for them only.
         _chip("Ascend310P3", "2002", 8, 8),
         _chip("Ascend310P1", "2002", 10, 10),
-        _chip("Ascend910A", "1001", 32, 32, 4),
+        _chip("Ascend910A", "1001", 32, 32),
     )
 }
 

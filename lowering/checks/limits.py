@@ -8,6 +8,7 @@ from itertools import pairwise
 from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops.framework import DESTROY, TPIPE
+from ...tracer.ops.sync import SET_FLAG
 from ...tracer.trace import Op, describe
 from ..report import blocks, buffer_table, known
 from .facts import Facts
@@ -57,6 +58,29 @@ def one_pipe(facts: Facts) -> list[Finding]:
         )
         for before, node in pairwise(pipes)
         if id(before.result) not in destroyed
+    ]
+
+
+def own_ids(facts: Facts) -> list[Finding]:
+    """A warning for each event with an id, chosen by hand, that the system may use."""
+    chip = facts.trace.chip
+    found: dict[tuple[int, int], Op] = {}
+    for nodes in blocks(facts.trace):
+        for op in nodes:
+            if type(op) is Op and op.spec is SET_FLAG and type(op.args[1]) is int:
+                event, event_id = op.args
+                if chip.own_ids <= event_id < chip.event_ids:
+                    found.setdefault((event, event_id), op)
+    return [
+        finding(
+            "AT0204",
+            f"set_flag({op.args[0].name}, {op.args[1]}): the system may use the event ids from "
+            f"{chip.own_ids} on",
+            op.site,
+            severity="warning",
+            hint=f"an id from 0 to {chip.own_ids - 1}, or one of pipe.alloc_event_id(event)",
+        )
+        for op in found.values()
     ]
 
 
