@@ -1,85 +1,86 @@
 """Every rule of the chip that needs no vector function: a test that breaks it, a twin that keeps it.
 
 The table names the test of each rule, which has both sides. Where they are apart elsewhere, or there
-was no test, it is one of this module. `test_the_table_is_true` looks whether the tests are there.
+was no test, it is one of this module: `grep` finds the others. `test_the_table_is_true` looks whether
+they are there.
 
 Chips, memories
-    an unknown chip; names with suffixes         test_chips.test_names
-    sizes of the memories                        test_chips.test_sizes
-    a memory that the chip does not have         test_chips.test_memories_that_a_chip_does_not_have
-    start alignment of each memory               test_rules.test_starts
-    starts of copies in UB                       test_checks_queues.test_starts_that_are_not_aligned
-    budget of UB, and its reserve                test_chips.test_budget
-    budget of each memory; reserve of L1         test_rules.test_budgets
-    the report names the buffers                 test_lowering_checks.test_over_budget_names_the_largest
-    positions: where queues, TBufs, pools are    test_rules.test_positions
+    an unknown chip; names with suffixes         test_names
+    sizes of the memories                        test_sizes
+    a memory that the chip does not have         test_memories_that_a_chip_does_not_have
+    start alignment of each memory               test_starts
+    starts of copies in UB                       test_starts_that_are_not_aligned
+    budget of UB, and its reserve                test_budget
+    budget of each memory; reserve of L1         test_budgets
+    the report names the buffers                 test_over_budget_names_the_largest
+    positions: where queues, TBufs, pools are    test_positions
 Pipes, events
-    event ids of the chip                        test_chips.test_event_ids
-    ids that the system may use                  test_chips.test_ids_of_the_system
-    ids that a pipe gives out                    test_chips.test_ids_that_a_pipe_gives
-    release of an id that is not taken           test_rules.test_pairs[release of an id that is not taken]
-    set twice                                    test_rules.test_pairs[set twice]
-    wait without a set; another event or id      test_rules.test_pairs[wait without a set]
-    set that is never consumed                   test_rules.test_pairs[set that is never consumed]
-    a set that may meet the event still set      test_simulator_global_races.test_a_set_that_may_meet_the_event_still_set_is_a_warning
-    RAW, WAR, WAW between two pipes              test_simulator_races.test_one_tile
-    the same from iteration to iteration         test_simulator_races.test_double_buffers
-    UB to GM and back                            test_simulator_races.test_store_to_load
-    scalar reads and writes are accesses         test_simulator_races.test_scalar_unit
-    what a barrier orders                        test_simulator_races.test_barriers
-    the events of a queue, and of no other pipe  test_simulator_races.test_the_event_of_a_queue_is_between_its_own_pipes
-    alloc waits for the last user                test_simulator_races.test_queues_carry_the_events
-    grid of at most 65535 blocks                 test_rules.test_grid
-    blocks: write and read of the same bytes     test_simulator_global_races.test_a_block_that_reads_what_another_writes_is_an_error
-    blocks: both write (a warning)               test_simulator_global_races.test_blocks_that_write_the_same_bytes_are_a_warning
-    scalar stores: blocks that share a line      test_simulator_global_races.test_blocks_that_share_a_line_are_a_warning
-    scalar stores: a copy does not see them      test_simulator_global_races.test_a_copy_does_not_see_scalar_stores
+    event ids of the chip                        test_event_ids
+    ids that the system may use                  test_ids_of_the_system
+    ids that a pipe gives out                    test_ids_that_a_pipe_gives
+    release of an id that is not taken           test_pairs[release of an id that is not taken]
+    set twice                                    test_pairs[set twice]
+    wait without a set; another event or id      test_pairs[wait without a set]
+    set that is never consumed                   test_pairs[set that is never consumed]
+    a set that may meet the event still set      test_a_set_that_may_meet_the_event_still_set_is_a_warning
+    RAW, WAR, WAW between two pipes              test_one_tile
+    the same from iteration to iteration         test_double_buffers
+    UB to GM and back                            test_store_to_load
+    scalar reads and writes are accesses         test_scalar_unit
+    what a barrier orders                        test_barriers
+    the events of a queue, and of no other pipe  test_the_event_of_a_queue_is_between_its_own_pipes
+    alloc waits for the last user                test_queues_carry_the_events
+    grid of at most 65535 blocks                 test_grid
+    blocks: write and read of the same bytes     test_a_block_that_reads_what_another_writes_is_an_error
+    blocks: both write (a warning)               test_blocks_that_write_the_same_bytes_are_a_warning
+    scalar stores: blocks that share a line      test_blocks_that_share_a_line_are_a_warning
+    scalar stores: a copy does not see them      test_a_copy_does_not_see_scalar_stores
 Queues, buffers
-    numbers and lengths are positive             test_rules.test_numbers_of_buffers
-    lengths are rounded up to 32                 test_rules.test_lengths_are_rounded_up
-    64 buffers                                   test_lowering_checks.test_64_buffers
-    one TPipe; another after destroy             test_framework_use.test_a_second_pipe_needs_the_first_destroyed
-    reset before buffers are given again         test_rules.test_pairs[buffers given twice]
-    no buffers, or none any more                 test_checks_paths.test_reset_before_init
-    tensors of a queue end with a reset          test_checks_paths.test_tensors_end_with_a_reset
-    tensors of a TBuf end with a reset           test_checks_paths.test_tensors_of_a_tbuf_end_with_a_reset
-    tensors of pools end with a reset            test_checks_paths.test_tensors_of_pools_end_with_a_reset
-    pools and TBufs without memory               test_checks_paths.test_pools_without_memory
-    tensors at one position: 8, or 4             test_chips.test_tensors_on_a_position
-    more tensors than buffers                    test_checks_queues.test_more_tensors_than_buffers
-    alloc without free                           test_rules.test_pairs[alloc without free]
-    free without alloc                           test_rules.test_pairs[free without alloc]
-    double free                                  test_rules.test_pairs[double free]
-    use after free                               test_rules.test_pairs[use after free]
-    use between enque and deque                  test_rules.test_pairs[use between enque and deque]
-    enque or free while enqueued                 test_rules.test_pairs[free while enqueued]
-    enqueued and never taken                     test_rules.test_pairs[enqueued and never taken]
-    deque of an empty queue                      test_rules.test_pairs[deque of an empty queue]
-    a tensor of another queue                    test_rules.test_pairs[a tensor of another queue]
-    enques in a row against the depth            test_checks_queues.test_enques_against_depth
-    forms of depth 0 and of others               test_rules.test_pairs[in place with a depth]
-    TBuf.get within the buffer                   test_rules.test_get_of_a_tbuf
-    get_with_offset in steps of 32               test_framework_use.test_offset_of_a_tbuf_is_a_multiple_of_32
-    TBuf tensors are not enqueued or freed       test_checks_paths.test_tbuf_tensors_stay_with_it
-    pools: bytes, and 4 or up to 16 buffers      test_rules.test_pools
-    template arguments are constants             test_rules.test_pairs[a runtime depth]
+    numbers and lengths are positive             test_numbers_of_buffers
+    lengths are rounded up to 32                 test_lengths_are_rounded_up
+    64 buffers                                   test_64_buffers
+    one TPipe; another after destroy             test_a_second_pipe_needs_the_first_destroyed
+    reset before buffers are given again         test_pairs[buffers given twice]
+    no buffers, or none any more                 test_reset_before_init
+    tensors of a queue end with a reset          test_tensors_end_with_a_reset
+    tensors of a TBuf end with a reset           test_tensors_of_a_tbuf_end_with_a_reset
+    tensors of pools end with a reset            test_tensors_of_pools_end_with_a_reset
+    pools and TBufs without memory               test_pools_without_memory
+    tensors at one position: 8, or 4             test_tensors_on_a_position
+    more tensors than buffers                    test_more_tensors_than_buffers
+    alloc without free                           test_pairs[alloc without free]
+    free without alloc                           test_pairs[free without alloc]
+    double free                                  test_pairs[double free]
+    use after free                               test_pairs[use after free]
+    use between enque and deque                  test_pairs[use between enque and deque]
+    enque or free while enqueued                 test_pairs[free while enqueued]
+    enqueued and never taken                     test_pairs[enqueued and never taken]
+    deque of an empty queue                      test_pairs[deque of an empty queue]
+    a tensor of another queue                    test_pairs[a tensor of another queue]
+    enques in a row against the depth            test_enques_against_depth
+    forms of depth 0 and of others               test_pairs[in place with a depth]
+    TBuf.get within the buffer                   test_get_of_a_tbuf
+    get_with_offset in steps of 32               test_offset_of_a_tbuf_is_a_multiple_of_32
+    TBuf tensors are not enqueued or freed       test_tbuf_tensors_stay_with_it
+    pools: bytes, and 4 or up to 16 buffers      test_pools
+    template arguments are constants             test_pairs[a runtime depth]
 Accesses
-    outside the array                            test_rules.test_pairs[outside the array]
-    outside the size given to a GlobalTensor     test_rules.test_pairs[outside the size given]
-    outside a LocalTensor                        test_rules.test_pairs[outside a LocalTensor]
-    an element outside                           test_rules.test_elements
-    lengths of copies                            test_rules.test_pairs[length of a copy]
-    memory that was never written                test_rules.test_pairs[never written]
-    a fresh tensor holds garbage                 test_simulator_races.test_an_allocated_tensor_holds_garbage_though_the_buffer_was_written
-    counts, masks, repeats, strides              test_rules.test_pairs[255 repeats]
-    partial overlap                              test_rules.test_pairs[partial overlap]
-    a text of thousands of calls                 test_rules.test_long_texts
-    a loop without an end                        test_simulator_findings.test_runaway_loops
+    outside the array                            test_pairs[outside the array]
+    outside the size given to a GlobalTensor     test_pairs[outside the size given]
+    outside a LocalTensor                        test_pairs[outside a LocalTensor]
+    an element outside                           test_elements
+    lengths of copies                            test_pairs[length of a copy]
+    memory that was never written                test_pairs[never written]
+    a fresh tensor holds garbage                 test_an_allocated_tensor_holds_garbage_though_the_buffer_was_written
+    counts, masks, repeats, strides              test_pairs[255 repeats]
+    partial overlap                              test_pairs[partial overlap]
+    a text of thousands of calls                 test_long_texts
+    a loop without an end                        test_runaway_loops
 Must not be reported
-    depth unlike number, in place, count 0       test_checks_queues.test_what_must_not_be_reported
-    the same in every order, GM start odd        test_simulator_global_races.test_must_not_be_reported
-    more blocks than cores without a barrier     test_checks_queues.test_more_blocks_than_cores_without_a_barrier
-    a vector kernel that never uses L1           test_rules.test_a_vector_kernel_without_l1
+    depth unlike number, in place, count 0       test_what_must_not_be_reported
+    the same in every order, GM start odd        test_must_not_be_reported
+    more blocks than cores without a barrier     test_more_blocks_than_cores_without_a_barrier
+    a vector kernel that never uses L1           test_a_vector_kernel_without_l1
 """  # noqa: E501 (names of tests)
 
 from __future__ import annotations
@@ -102,18 +103,20 @@ P = asc.TPosition
 
 
 def test_the_table_is_true() -> None:
-    rows = [line for line in (__doc__ or "").split("\n") if line.startswith("    ")]
+    rows = [line.strip() for line in (__doc__ or "").split("\n") if line.startswith("    ")]
     # Two spaces or more are between a rule and its test.
-    names = [line.strip().rpartition("  ")[2] for line in rows]
+    names = [row.rpartition("  ")[2] for row in rows]
     assert len(names) == len(set(names)) > 60
+    found = {
+        node.name
+        for path in TESTS.glob("test_*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
     for name in names:
-        module, _, function = name.partition(".")
-        function, _, pair = function.partition("[")
-        if function == "test_pairs":
-            assert pair.removesuffix("]") in PAIRS
-            continue
-        tree = ast.parse((TESTS / f"{module}.py").read_text(encoding="utf-8"))
-        assert function in {n.name for n in tree.body if isinstance(n, ast.FunctionDef)}, name
+        function, _, pair = name.partition("[")
+        assert function in found
+        assert not pair or pair.removesuffix("]") in PAIRS
 
 
 # -- rules that are a few lines each --------------------------------------------------------------
