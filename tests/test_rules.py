@@ -77,10 +77,13 @@ Accesses
     a text of thousands of calls                 test_long_texts
     a loop without an end                        test_runaway_loops
 Must not be reported
-    depth unlike number, in place, count 0       test_what_must_not_be_reported
-    the same in every order, GM start odd        test_must_not_be_reported
+    queue depth unlike the number of buffers     test_depth_of_a_queue_unlike_its_number_of_buffers
+    a start in GM that is not aligned            test_start_in_global_memory_that_is_not_aligned
     more blocks than cores without a barrier     test_more_blocks_than_cores_without_a_barrier
-    a vector kernel that never uses L1           test_a_vector_kernel_without_l1
+    exactly in place                             test_element_wise_operations_exactly_in_place
+    repeat 0, count 0                            test_repeat_0_and_count_0
+    a vector kernel that never uses L1           test_a_kernel_of_the_vector_core_that_never_uses_l1
+    the same, by the checks alone                test_what_must_not_be_reported
 """  # noqa: E501 (names of tests)
 
 from __future__ import annotations
@@ -96,7 +99,7 @@ import pytest
 import asctrace as asc
 from asctrace.lowering.checks import check
 from asctrace.tracer.diagnostics import KernelError
-from tests.checks_kit import clean, findings, lines, make, only, said
+from tests.checks_kit import clean, findings, lines, make, said
 
 TESTS = Path(__file__).resolve().parent
 P = asc.TPosition
@@ -483,15 +486,3 @@ def test_long_texts() -> None:
     assert "asc.range" in found.hint
     assert findings(text.format("static_range", 1900)) == []
     assert findings(text.format("range", 2400)) == []
-
-
-def test_a_vector_kernel_without_l1() -> None:
-    """The whole of UB and nothing in L1: only the end of UB is mentioned."""
-    text = """
-        buf = asc.TBuf(asc.TPosition.VECCALC)
-        pipe.init_buffer(buf, {})
-    """
-    clean(text.format(188416 - 768))
-    found = only(text.format(196608 - 768))
-    assert (found.severity, found.code) == ("warning", "AT0104")
-    assert "L1" not in found.message

@@ -548,3 +548,32 @@ def test_what_follows_a_loop_that_may_return_is_conditional() -> None:
             kernel, [Argument("n", int32, 5)], chip("Ascend910B1"), TraceOptions(), "kernel"
         )
     assert not seen
+
+
+def test_function_made_in_each_iteration_and_used_on_the_way_out() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for base in [n + 1, n]:
+
+            def shown(value: Any, base: Any = base) -> None:
+                put(value + base)
+
+            for k in [m, m + 1]:
+                if k != n:
+                    shown(k)
+                    return
+        put(5)
+
+    for n, m in ((0, 0), (1, 2), (5, 4), (5, 5)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
+def test_message_of_what_is_no_mapping() -> None:
+    def shown() -> str:
+        try:
+            return str({"a": 1, **(3 + 4)})  # type: ignore[dict-item]
+        except TypeError as exc:
+            return str(exc)
+
+    assert concrete(shown) == shown() == "'int' object is not a mapping"

@@ -482,7 +482,8 @@ def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> in
         return target
     if vm.recorded > vm.options.unroll_hard_limit:
         raise _too_long(vm, frame, state)
-    frame.stack[-1] = state.step_on()
+    vm.unrolls = True
+    frame.stack[-1] = state.step_on(frame.pc)
     frame.stack.append(state.value())
     return None
 
