@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,20 @@ NUMBERS = 2
 
 
 class Built:
-    """The kernel of a seed. `crowded`: the tensors are so large that they have to share."""
+    """The kernel of a seed. `crowded`: the tensors are so large that they have to share.
 
-    def __init__(self, seed: int, crowded: bool = False) -> None:
+    `memory`: the bytes of UB, where they are not the chip's.
+    """
+
+    def __init__(self, seed: int, crowded: bool = False, memory: int = 0) -> None:
         self.rng = random.Random(seed)
         self.size = 65536 // 4 if crowded else ELEMENTS
         self.left = self.rng.randrange(4, 30)
         self.kernel = Kernel()
+        if memory:
+            chip = self.kernel.trace.chip
+            sizes = MappingProxyType({**chip.memory, "UB": memory})
+            self.kernel.trace.chip = chip._replace(memory=sizes)
         with self.kernel as k:
             self.arrays = [
                 k.tensor(k.address(name, float32), name=f"{name}_gm") for name in ("x", "y", "z")
@@ -44,14 +52,19 @@ class Built:
             self.numbers = [k.scalar(f"n{j}", int32) for j in range(NUMBERS)]
             self.tensors = [self.make() for _ in range(1 if crowded else 3)]
             self.variables = [self.variable(t) for t in self.tensors[:2]]
-            self.tensors += self.variables
+            self.filled = LocalTensor(float32)
+            self.filled.set_addr_with_offset(self.tensors[0], 0)
+            self.tensors += [*self.variables, self.filled]
             self.block(3, 0)
             for j, tensor in enumerate(self.tensors[:1]):
                 data_copy(self.row(2, j), tensor, ELEMENTS)
         expand(k.trace)
 
     def make(self) -> Any:
-        return LocalTensorAuto(float32, self.size)
+        tensor = LocalTensorAuto(float32, self.size)
+        if self.rng.random() < 0.8:
+            data_copy(tensor, self.row(0, self.rng.randrange(ROWS)), ELEMENTS)
+        return tensor
 
     def variable(self, first: Any) -> Any:
         """A variable that begins as a tensor."""
@@ -90,7 +103,7 @@ class Built:
             value = self.tensor().get_value(rng.randrange(ELEMENTS))
             self.tensor().set_value(rng.randrange(ELEMENTS), value)
         elif kind == 8:
-            self.kernel.assign(*zip(self.variables, (self.tensor(), self.tensor()), strict=False))
+            self.store()
         elif kind == 9:
             self.jump(loops)
         elif kind < 12:
@@ -104,6 +117,16 @@ class Built:
                 if index is None:
                     self.until(stop)
                 self.block(depth - 1, loops + 1)
+
+    def store(self) -> None:
+        """Let variables, or the tensor that is filled in, name others: whole ones, or views."""
+        values = [self.tensor(), self.tensor()]
+        if self.rng.random() < 0.5:
+            values = [value[0:ELEMENTS] for value in values]
+        if self.rng.random() < 0.3:
+            self.filled.set_addr_with_offset(values[0], 0)
+        else:
+            self.kernel.assign(*zip(self.variables, values, strict=False))
 
     def until(self, stop: Any) -> None:
         """Leave a `while True` in the end."""
@@ -127,13 +150,14 @@ class Built:
         with self.kernel.when(self.rng.choice(self.numbers) > self.rng.randrange(1, 4)):
             self.kernel.jump(kind)
 
-    def run(self, numbers: tuple[int, ...], schedule: str, seed: int) -> tuple[list[Any], Any]:
+    def run(
+        self, numbers: tuple[int, ...], schedule: str = "program", seed: int = 0, **more: Any
+    ) -> tuple[list[Any], Any]:
         """What is found in a run, and the arrays after it."""
         rng = np.random.default_rng(0)
         arrays = [rng.integers(0, 9, ROWS * ELEMENTS).astype(np.float32) for _ in range(3)]
-        params = SimParams(
-            schedule=schedule, seed=seed, op_budget=20_000, check_uninitialised=False
-        )
+        more.setdefault("check_uninitialised", False)
+        params = SimParams(schedule=schedule, seed=seed, op_budget=20_000, **more)
         program = compile_trace(self.kernel.trace)
         try:
             found: list[Finding] = list(simulate(program, (*arrays, *numbers), 1, params).findings)

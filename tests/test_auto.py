@@ -412,6 +412,40 @@ def test_a_tensor_that_is_needed_later_does_not_share(hold: str, inside: str, be
     assert len(places(_KEEPING.format(hold="", inside="", behind=""))) == 2
 
 
+@pytest.mark.parametrize(
+    ("made", "kept"),
+    [
+        ("kept = first[0:32]", "kept = u[0:32]"),
+        ("kept = asc.LocalTensor(f32)\nkept.set_addr_with_offset(first, 0)",
+         "kept.set_addr_with_offset(u, 0)"),
+    ],
+)  # fmt: skip
+def test_a_view_that_the_next_iteration_uses(made: str, kept: str) -> None:
+    """`u` is needed until it is read in the next iteration, when `t` has been written."""
+    text = f"""
+first = Auto(f32, 32)
+asc.data_copy(first, x_gm, 32)
+{made}
+for i in asc.range(m):
+    t = Auto(f32, {{size}})
+    asc.data_copy(t, x_gm[i * 32:], 32)
+    asc.add(t, t, kept, 32)
+    asc.data_copy(z_gm[i * 32:], t, 32)
+    u = Auto(f32, {{size}})
+    asc.data_copy(u, x_gm[i * 32:], 32)
+    asc.add(u, u, u, 32)
+    {kept}
+    v = Auto(f32, {{size}})
+    asc.data_copy(v, x_gm, 32)
+"""
+    tiles = X.reshape(8, 32)
+    expected = [tiles[0] + tiles[0], *(tiles[i] + 2 * tiles[i - 1] for i in range(1, 8))]
+    clean(text.format(size=64), np.concatenate(expected))
+    shared = text.format(size=22000)
+    assert [row[0] for row in places(shared)] == ["first_buf", "t_buf", "u_buf"]
+    clean(shared, np.concatenate(expected))
+
+
 def test_over_budget_names_the_tensors() -> None:
     found = refused(_TILES.format(size=32768))
     assert found.code == "AT0104"

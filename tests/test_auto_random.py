@@ -44,3 +44,25 @@ def test_every_set_has_its_wait() -> None:
         text = Built(seed).text()
         count = text.count("SetFlag")
         assert count == text.count("WaitFlag") == len(pairs.findall(text)), seed
+
+
+def test_sharing_changes_nothing() -> None:
+    """Where memory is short, a tensor keeps what is needed of it, as where there is enough."""
+    compared = shared = 0
+    for seed in range(150):
+        short, ample = Built(seed, True), Built(seed, True, 1 << 23)
+        if short.checked():
+            continue
+        assert ample.text().count("TBuf<") == ample.text().count(".Get<")
+        less = short.text().count("TBuf<") < ample.text().count("TBuf<")
+        for numbers in _INPUTS:
+            found, expected = ample.run(numbers, check_uninitialised=True)
+            if found:
+                continue
+            found, arrays = short.run(numbers, check_uninitialised=True)
+            assert found == [], (seed, numbers, [str(f) for f in found])
+            np.testing.assert_array_equal(arrays, expected, f"{seed} {numbers}")
+            compared += 1
+            shared += less
+    assert compared > 50
+    assert shared > 20

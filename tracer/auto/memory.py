@@ -58,8 +58,8 @@ class Memory:
     def __init__(self, trace: Trace) -> None:
         self.tensors: dict[int, Automatic] = {}
         self.ops: list[tuple[Op, tuple[tuple[Block, int], ...]]] = []
-        #: Values that variables hold.
-        self.stored: set[int] = set()
+        #: Values that variables hold, or that other tensors are filled in with.
+        self._stored: set[int] = set()
         self._sources: dict[int, set[int]] = {}
         self._names: dict[int, Names] = {
             id(p.value): frozenset({id(p.value)}) for p in trace.params if _is_tensor(p.value)
@@ -76,7 +76,9 @@ class Memory:
                     self._store(var, value)
         self._spread()
         #: Whether all global memory is one place, because an address is no parameter's.
-        self._one = any(_is_global(a) and not self.names(a) for op, _ in self.ops for a in op.args)
+        self._one = any(
+            _is_global(a) and not self.names(a) for op, _ in self.ops for a in tensors(op.args)
+        )
 
     def _op(self, op: Op, path: tuple[tuple[Block, int], ...]) -> None:
         result = op.result
@@ -85,17 +87,19 @@ class Memory:
             self._names[id(result)] = frozenset({id(result)})
             return
         if result is not None and _is_tensor(result):
-            self._feed(result, op.args)
+            self._feed(result, tensors(op.args))
         if op.spec is SET_GLOBAL_BUFFER:
             self._feed(op.args[0], op.args[1:])
         for arg, param in zip(op.args, op.form.params, strict=True):
             if param.role == "rebind" and _is_tensor(arg):
-                self._feed(arg, [other for other in op.args if other is not arg])
+                others = [other for other in op.args if other is not arg]
+                self._feed(arg, others)
+                self._stored.update(map(id, others))
 
     def _store(self, var: Value, value: Any) -> None:
         if _is_tensor(var):
             self._feed(var, (value,))
-            self.stored.add(id(value))
+            self._stored.add(id(value))
 
     def _feed(self, target: Value, values: Any) -> None:
         sources = self._sources.setdefault(id(target), set())
@@ -112,6 +116,10 @@ class Memory:
                 if after != before:
                     names[target] = after
                     changed = True
+
+    def held(self) -> Names:
+        """The automatic tensors that a variable, or a tensor that is filled in, may name."""
+        return _NOTHING.union(*(self._names.get(value, _NOTHING) for value in self._stored))
 
     def names(self, value: Any) -> Names:
         """The automatic tensors and parameters that a value may name."""
@@ -130,7 +138,7 @@ class Memory:
         for arg, param in zip(op.args, op.form.params, strict=True):
             if isinstance(arg, tuple | StructArg):
                 # Tensors inside an operand: how they are used is not told.
-                for value in _inside(arg):
+                for value in tensors(arg):
                     for place in self._places(value):
                         yield place, True
             elif param.role in ("in", "out", "inout"):
@@ -167,9 +175,10 @@ def _is_global(value: Any) -> bool:
     return isinstance(value, Value) and isinstance(value.type, _GLOBALS)
 
 
-def _inside(arg: Any) -> Iterator[Value]:
-    for part in arg.values if isinstance(arg, StructArg) else arg:
+def tensors(args: Any) -> Iterator[Value]:
+    """The tensors and addresses among operands, those inside structs and tuples included."""
+    for part in args.values if isinstance(args, StructArg) else args:
         if isinstance(part, tuple | StructArg):
-            yield from _inside(part)
+            yield from tensors(part)
         elif _is_tensor(part):
             yield part

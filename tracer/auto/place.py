@@ -16,7 +16,7 @@ from ..language.types import AllocatorType
 from ..ops import buffers, tensor
 from ..ops import framework as rows
 from ..trace import Block, Node, Op, Recorder, Trace, Value, describe, swap_current
-from .memory import Automatic, Memory
+from .memory import Automatic, Memory, tensors
 from .setup import Setup
 
 _MEMORY = "UB"
@@ -25,30 +25,26 @@ _MEMORY = "UB"
 def place(trace: Trace, memory: Memory, setup: Setup) -> None:
     """Choose the buffers of all automatic tensors."""
     _alone(memory, setup)
-    tensors = list(memory.tensors.values())
-    fixed = [t for t in tensors if t.nbytes is not None]
+    every = list(memory.tensors.values())
+    fixed = [t for t in every if t.nbytes is not None]
     taken, number = _others(trace, memory)
     kept = trace.chip.reserved.get(_MEMORY)
     room = trace.chip.memory[_MEMORY] - taken - (kept.nbytes if kept is not None else 0)
-    if sum(t.nbytes or 0 for t in fixed) > room or number + len(tensors) > MAX_BUFFERS:
+    if sum(t.nbytes or 0 for t in fixed) > room or number + len(every) > MAX_BUFFERS:
         _share(memory, fixed)
-    lengths: dict[int, int] = {}
-    for t in fixed:
-        lengths[id(t.buf)] = max(lengths.get(id(t.buf), 0), t.nbytes or 0)
-    for t in tensors:
+    for t in every:
         if t.nbytes is None:
             length, nodes = _Hoist(trace, t).length()
             setup.buffer(t, length, nodes)
         elif t.buf is t.op.args[0]:
-            setup.buffer(t, _exact(fixed, t, lengths[id(t.buf)]), [])
+            setup.buffer(t, _longest(fixed, t), [])
         else:
             t.op.args = (t.buf, *t.op.args[1:])
 
 
-def _exact(fixed: list[Automatic], tensor: Automatic, rounded: int) -> int:
-    """The length of a buffer as its tensors ask for it."""
-    lengths = [t.op.args[0].buffer.length for t in fixed if t.buf is tensor.buf]
-    return max(int(length) for length in lengths)
+def _longest(fixed: list[Automatic], tensor: Automatic) -> int:
+    """The length of a buffer: what the longest of its tensors asks for."""
+    return max(int(t.op.args[0].buffer.length) for t in fixed if t.buf is tensor.buf)
 
 
 def _alone(memory: Memory, setup: Setup) -> None:
@@ -111,19 +107,18 @@ _Until = dict[int, int | None]
 
 
 def _last_uses(memory: Memory) -> _Until:
-    until: _Until = {}
-    for key, t in memory.tensors.items():
-        until[key] = None if key in memory.stored else t.path[-1][1]
+    held = memory.held()
+    until: _Until = {
+        key: None if key in held else t.path[-1][1] for key, t in memory.tensors.items()
+    }
     for op, path in memory.ops:
-        values = [arg for arg in op.args if isinstance(arg, Value)]
-        for key in {name for value in values for name in memory.names(value)} & until.keys():
-            depth = len(memory.tensors[key].path) - 1
-            last = until[key]
+        for key in {name for arg in tensors(op.args) for name in memory.names(arg)} & until.keys():
+            last, tensor = until[key], memory.tensors[key]
             if last is None:
                 continue
-            inside = len(path) > depth and path[depth][0] is memory.tensors[key].path[-1][0]
-            held = any(id(v) in memory.stored for v in values if key in memory.names(v))
-            until[key] = max(last, path[depth][1]) if inside and not held else None
+            depth = len(tensor.path) - 1
+            inside = len(path) > depth and path[depth][0] is tensor.path[-1][0]
+            until[key] = max(last, path[depth][1]) if inside else None
     return until
 
 
