@@ -527,6 +527,10 @@ def trace_function(
     finally:
         sys.setrecursionlimit(limit)
         swap_current(before)
+    if trace.automatic:
+        from ..auto import expand
+
+        expand(trace)
     return TraceResult(trace, vm.guards.checker(), vm.signs, vm.cacheable)
 
 
