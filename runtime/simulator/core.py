@@ -140,8 +140,12 @@ class Core:
         self.tokens.clear()
         self.waits.clear()
         self.cache.lines.clear()
-        self.atomic = None
+        self.reset_modes()
         self.engine.begin_block(block)
+
+    def reset_modes(self) -> None:
+        """The modes of the core as a kernel finds them."""
+        self.atomic = None
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
