@@ -20,7 +20,7 @@ _OBJECTS = frozenset(
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"cmp_mode", "sel_mode"}
+    | {"cmp_mode", "mask_mode", "reduce_order", "sel_mode"}
 )
 
 

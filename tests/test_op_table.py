@@ -88,6 +88,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
+    "mask_mode": lambda k: asc.MaskMode.NORMAL,
+    "reduce_order": lambda k: asc.ReduceOrder.ORDER_VALUE_INDEX,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
@@ -184,7 +186,8 @@ class Pair(asc.Struct):
 BY_NAME: dict[str, Any] = {
     "event_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
-    "size": 16, "buf_offset": 64,
+    "size": 16, "buf_offset": 64, "mask_high": 0, "repeat": 2,
+    "dst_rep_stride": 1, "src_blk_stride": 1, "src_rep_stride": 8, "dst_blk_stride": 1,
 }  # fmt: skip
 
 
@@ -198,7 +201,7 @@ def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
         return local("source", 8192, dtype=spec.dtypes["2201"][0])
     if param.kind == "local" and spec.dtypes:
         return local("local", dtype=spec.dtypes["2201"][0])
-    return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)
+    return BY_NAME[param.name] if param.name in BY_NAME else EXAMPLES[param.kind](k)
 
 
 def call(k: Kernel, spec: OpSpec, form: Form) -> None:

@@ -218,6 +218,10 @@ def test_other_dtypes_are_refused(spec: OpSpec, arch: str) -> None:
         (lambda d, t: asc.select(t, d, t, t, SelMode(1), 8), "AT0108: select with VSEL_TENSOR_SC"),
         (lambda d, t: asc.select(t, d, t, 1.0, SelMode(2), 8), "AT0108: select with VSEL_TENSOR_T"),
         (lambda d, t: asc.select(t[8:], d, t, t, SelMode(2), 64), "AT0117: select writes"),
+        (
+            lambda d, t: asc.select(t, d, t, t, SelMode(2), 1, 1, asc.BinaryRepeatParams(), False),
+            "AT0108: select with is_set_mask=False, which has no effect on it",
+        ),
         (lambda d, t: asc.select(t, d[1020:], t, t, SelMode(2), 64), "AT0103: select on"),
     ],
 )

@@ -220,6 +220,15 @@ _rows(
             ),
         ),
         (
+            "AT0211",
+            "vector mask not as the call needs it",
+            (
+                "Calls with `is_set_mask=False` go by the mask that is set and by its mode: in "
+                "normal mode it selects elements of each repeat, in counter mode it is the number "
+                "of elements. A call by count ends counter mode, others leave a mask behind."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",

@@ -12,7 +12,9 @@ from . import (
     data,
     debug,
     framework,
+    masks,
     pools,
+    reduce,
     tensors,
     vector,
     views,
@@ -34,4 +36,7 @@ __all__ = [
     "simulates",
 ]
 
-_HANDLERS = (arith, cmpsel, buffers, copy, data, debug, framework, pools, tensors, vector, views)
+_HANDLERS = (
+    arith, cmpsel, buffers, copy, data, debug, framework, masks, pools, reduce, tensors, vector,
+    views,
+)  # fmt: skip

@@ -13,6 +13,7 @@ from ...tracer.ops import rules, vec_cmpsel
 from ...tracer.ops._vector import Slots, selected
 from ...tracer.trace import Op
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
+from .masks import normal_only
 from .registry import Executor, simulates
 from .vector import LayoutOf, execute
 
@@ -31,8 +32,9 @@ _COMPARE: Final[dict[CMPMODE, Callable[[Any, Any], Any]]] = {
 
 @simulates(family="vec_cmpsel")
 def _cmpsel(op: Op, core: Core) -> Executor:
-    layout_of: LayoutOf = _select if vec_cmpsel.selects(op.spec) else _compare
-    return execute(op, core, layout_of)
+    selects = vec_cmpsel.selects(op.spec)
+    layout_of: LayoutOf = _select if selects else _compare
+    return normal_only(op, core, execute(op, core, layout_of, masked=False), keeps=not selects)
 
 
 def _repeats_fault(op: Op, slots: Slots, args: tuple[Any, ...], dtype: Any) -> KernelError | None:

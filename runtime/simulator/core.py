@@ -15,6 +15,7 @@ from ...tracer.trace import Op, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
+from .masks import MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
 
@@ -72,6 +73,8 @@ class Core:
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
         #: The latest wait for each event: the operation, and its epoch.
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        #: The vector mask, in programs where something depends on it.
+        self.masks: MaskRegister | None = None
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
@@ -107,6 +110,8 @@ class Core:
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
+        if self.masks is not None:
+            self.masks.reset()
         self.cache.lines.clear()
         self.engine.begin_block(block)
 
@@ -114,7 +119,7 @@ class Core:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
         self.cache.clean(self.block)
-        found: list[Finding] = []
+        found: list[Finding] = [] if self.masks is None else self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

@@ -29,11 +29,18 @@ class Lanes:
     __slots__ = ("block_stride", "extent", "offsets", "repeat_stride", "size", "whole_blocks")
 
     def __init__(
-        self, lanes: npt.NDArray[Any], repeat: int, block_stride: int, repeat_stride: int, size: int
+        self,
+        lanes: npt.NDArray[Any],
+        repeat: int,
+        block_stride: int,
+        repeat_stride: int,
+        size: int,
+        first: int = 0,
     ) -> None:
+        """`repeat` repeats from repeat `first` on."""
         per_block = BLOCK_BYTES // size
         within = lanes // per_block * (block_stride * BLOCK_BYTES) + lanes % per_block * size
-        starts = np.arange(repeat)[:, None] * (repeat_stride * BLOCK_BYTES)
+        starts = np.arange(first, first + repeat)[:, None] * (repeat_stride * BLOCK_BYTES)
         self.offsets: npt.NDArray[np.int64] = starts + within
         self.extent = int(self.offsets.max()) + size
         self.size = size
@@ -84,15 +91,28 @@ def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
 
 
 class Layout:
-    """How the operands of one call are indexed: strided views if possible, else index arrays."""
+    """How the operands of one call are indexed: strided views if possible, else index arrays.
 
-    __slots__ = ("kind", "lanes", "semantics")
+    `aligns` is what the address of each operand is a multiple of, `scratch` an operand that no
+    element is read from or written to, a workspace.
+    """
 
-    def __init__(self, lanes: Sequence[Lanes]) -> None:
+    __slots__ = ("aligns", "dense", "kind", "lanes", "scratch", "semantics")
+
+    def __init__(
+        self,
+        lanes: Sequence[Lanes],
+        aligns: Sequence[int] | None = None,
+        scratch: int | None = None,
+    ) -> None:
         self.lanes = tuple(lanes)
+        self.aligns = tuple(aligns or [BLOCK_BYTES] * len(lanes))
+        self.scratch = scratch
+        #: Which operands are without a gap.
+        self.dense = tuple(part.dense() for part in lanes)
         #: What this layout computes, where the row alone does not say it.
         self.semantics: Callable[..., Any] | None = None
-        if all(part.dense() for part in lanes):
+        if all(self.dense):
             self.kind = "dense"
         elif any(part.lanes_overlap() for part in lanes[:1]):
             self.kind = "index"
@@ -131,14 +151,14 @@ class Layout:
         if written is None:
             return None
         part = self.lanes[which]
-        if self.kind == "dense":
+        if self.dense[which]:
             return written.missing(address, address + part.extent)
         return written.missing_of((part.offsets + address).reshape(-1))
 
     def mark(self, which: int, memory: Memory, address: int) -> None:
         """Note that an operand has been written."""
         part = self.lanes[which]
-        if self.kind == "dense":
+        if self.dense[which]:
             memory.mark(address, address + part.extent)
         elif memory.written is not None:
             memory.written.add_all((part.offsets + address).reshape(-1), part.size)

@@ -22,7 +22,9 @@ from ..language.enums import (
     CacheRwMode,
     HardEvent,
     Hardware,
+    MaskMode,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
@@ -226,6 +228,8 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
+    "mask_mode": ("an asc.MaskMode", _is_a(MaskMode)),
+    "reduce_order": ("an asc.ReduceOrder", lambda v: v is None or isinstance(v, ReduceOrder)),
     **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }
 

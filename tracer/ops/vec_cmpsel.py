@@ -154,6 +154,18 @@ def _by_repeats(
     return fault or _too_few_bits(spec, slots, args, site)
 
 
+def check_switch(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """These functions go by a mask of their own in any case; the switch is there for later."""
+    if slots_of(form).inherits(args):
+        raise error(
+            "AT0108",
+            f"{spec.name} with is_set_mask=False, which has no effect on it",
+            recorder.site(),
+            hint="give the mask, or call select without one behind set_vector_mask and "
+            "set_cmp_mask",
+        )
+
+
 # -- compare --------------------------------------------------------------------------------------
 
 _ALL_MODES: Final = tuple(CMPMODE)
@@ -232,7 +244,7 @@ def _row(
                 }
             ),
             signatures=MappingProxyType(signatures),
-            checks=(check_dtypes, check_scalar, *checks, check_amount),
+            checks=(check_dtypes, check_scalar, check_switch, *checks, check_amount),
             semantics=lambda *values: values,
             extra=MappingProxyType({"types": types, "count_only": count_only}),
         )
