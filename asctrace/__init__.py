@@ -68,6 +68,7 @@ from .tracer.language.structs import (
 )
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
+from .tracer.ops.vec_reduce_all import shared_tmp_size
 
 __version__ = "0.1.0"
 
@@ -140,6 +141,7 @@ __all__ = [
     "property",
     "range",
     "set_platform",
+    "shared_tmp_size",
     "static_assert",
     "static_range",
     "uint8",

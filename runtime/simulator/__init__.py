@@ -15,6 +15,7 @@ from . import (
     masks,
     pools,
     reduce,
+    reduce_all,
     tensors,
     vector,
     views,
@@ -37,6 +38,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, cmpsel, buffers, copy, data, debug, framework, masks, pools, reduce, tensors, vector,
-    views,
+    arith, cmpsel, buffers, copy, data, debug, framework, masks, pools, reduce, reduce_all,
+    tensors, vector, views,
 )  # fmt: skip

@@ -50,6 +50,8 @@ class Lanes:
 
     def runs(self) -> list[tuple[int, int]]:
         """The touched bytes as ranges of offsets, in order and without overlap."""
+        if not self.offsets.size:
+            return []
         starts = np.unique(self.offsets)
         cuts = np.flatnonzero(np.diff(starts) != self.size) + 1
         return [(int(part[0]), int(part[-1]) + self.size) for part in np.split(starts, cuts)]
@@ -79,10 +81,10 @@ def dense_lanes(count: int, size: int) -> Lanes:
 
 
 def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
-    """Elements at any offsets (bytes), one row a repeat."""
+    """Elements at any offsets (bytes), one row a repeat; there may be none."""
     lanes = Lanes.__new__(Lanes)
     lanes.offsets = offsets
-    lanes.extent = int(offsets.max()) + size
+    lanes.extent = int(offsets.max()) + size if offsets.size else 0
     lanes.size = size
     lanes.block_stride = BLOCK_BYTES
     lanes.repeat_stride = int(offsets[1, 0] - offsets[0, 0]) if len(offsets) > 1 else REPEAT_BYTES
@@ -110,6 +112,7 @@ class Layout:
         self.scratch = scratch
         #: Which operands are without a gap.
         self.dense = tuple(part.dense() for part in lanes)
+        lanes = [part for k, part in enumerate(lanes) if k != scratch]
         #: What this layout computes, where the row alone does not say it.
         self.semantics: Callable[..., Any] | None = None
         if all(self.dense):
@@ -174,6 +177,8 @@ class Layout:
         dst = self.lanes[0]
         for which, part in enumerate(self.lanes[1:], 1):
             address = addresses[which]
+            if which == self.scratch:
+                continue
             if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
                 continue
             writes, reads = dst.offsets + addresses[0], part.offsets + address

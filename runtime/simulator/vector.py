@@ -26,7 +26,7 @@ from ...tracer.ops.vec_brcb import BLOCKS, bad_step
 from ...tracer.trace import Op, Value
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .masks import Part, under_register
-from .memory import LocalView, Memory, local_fault, unwritten_fault
+from .memory import POISON, LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 from .scalars import converter
 
@@ -175,7 +175,8 @@ def _accesses(
 ) -> tuple[Access, ...]:
     """What a call reads, then what it writes."""
     found: list[Access] = []
-    for which, writes in (*((k, False) for k in slots.inputs), (0, True)):
+    outputs = (0,) if slots.scratch is None else (slots.scratch, 0)
+    for which, writes in (*((k, False) for k in slots.inputs), *((k, True) for k in outputs)):
         base = addresses[which]
         for start, stop in layout.lanes[which].runs():
             found.append((memory.shadow, base + start, base + stop, writes, which))
@@ -203,6 +204,9 @@ def _toucher(
             missing = layout.first_unwritten(which, memory, addresses[which])
             if missing is not None:
                 raise unwritten_fault(op, which, missing, addresses[which])
+        if slots.scratch is not None:
+            start = addresses[slots.scratch]
+            memory.forget(start, start + layout.lanes[slots.scratch].extent)
         layout.mark(0, memory, addresses[0])
 
     if layout.kind != "dense":
@@ -332,7 +336,12 @@ def _work(
             for lanes, address, dtype in zip(layout.lanes, addresses, dtypes, strict=True)
         ]
         return _indexed(semantics, layout, slots, views, numbers, ordered)
-    views = [layout.view(k, memory, addresses[k], dtype) for k, dtype in enumerate(dtypes)]
+    if slots.scratch is not None:
+        semantics = _spoiling(semantics, layout, slots, memory, addresses)
+    views = [
+        layout.view(k, memory, addresses[k], dtype) if k != slots.scratch else None
+        for k, dtype in enumerate(dtypes)
+    ]
     if ordered:
         rows = [[view[r] for view in views] for r in range(len(views[0]))]
     elif layout.kind == "dense":
@@ -341,6 +350,27 @@ def _work(
         rows = [views]
     steps = [_step(semantics, row[0], [row[k] for k in slots.inputs], numbers) for row in rows]
     return steps[0] if len(steps) == 1 else _sequence(steps)
+
+
+def _spoiling(
+    semantics: Callable[..., Any],
+    layout: Layout,
+    slots: Slots,
+    memory: Memory,
+    addresses: Sequence[int],
+) -> Callable[..., Any]:
+    """What computes and leaves garbage in the workspace, before the result is written."""
+    assert slots.scratch is not None
+    start = addresses[slots.scratch]
+    garbage = memory.array[start : start + layout.lanes[slots.scratch].extent]
+    pattern = np.resize(np.frombuffer(POISON.to_bytes(2, "little"), np.uint8), garbage.size)
+
+    def compute(*values: Any) -> Any:
+        result = semantics(*values)
+        garbage[:] = pattern
+        return result
+
+    return compute
 
 
 def _step(

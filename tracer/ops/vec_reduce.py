@@ -197,12 +197,12 @@ ORDERS: Final[dict[str, tuple[ReduceOrder, ...]]] = {
     "2002": (ReduceOrder.ORDER_VALUE_INDEX, ReduceOrder.ORDER_INDEX_VALUE),
     "1001": (ReduceOrder.ORDER_VALUE_INDEX,),
 }
-_FLOATS: Final = {
+FLOATS: Final = {
     **dict.fromkeys(("2201", "3510", "3002", "2002"), HALF_FLOAT), "1001": (float16,),
 }  # fmt: skip
-_EXTREMES: Final = _FLOATS | {"3510": (int16, uint16, float16, int32, uint32, float32)}
+EXTREMES: Final = FLOATS | {"3510": (int16, uint16, float16, int32, uint32, float32)}
 _SUMS: Final[dict[str, tuple[Signature, ...]]] = {
-    **{arch: tuple((t, t) for t in dtypes) for arch, dtypes in _FLOATS.items()},
+    **{arch: tuple((t, t) for t in dtypes) for arch, dtypes in FLOATS.items()},
     "3510": (
         (int32, int16), (int32, int32), (uint32, uint16), (uint32, uint32),
         (float16, float16), (float32, float32),
@@ -267,12 +267,12 @@ _INDEX = (
 WHOLE_REDUCE_MAX = _row(
     "whole_reduce_max", "WholeReduceMax",
     "the maximum of each repeat of src and the first index that has it, as order says",
-    _whole(_ORDER), _EXTREMES, "repeat", "largest", check_order, note=_INDEX,
+    _whole(_ORDER), EXTREMES, "repeat", "largest", check_order, note=_INDEX,
 )  # fmt: skip
 WHOLE_REDUCE_MIN = _row(
     "whole_reduce_min", "WholeReduceMin",
     "the minimum of each repeat of src and the first index that has it, as order says",
-    _whole(_ORDER), _EXTREMES, "repeat", "smallest", check_order, note=_INDEX,
+    _whole(_ORDER), EXTREMES, "repeat", "smallest", check_order, note=_INDEX,
 )  # fmt: skip
 WHOLE_REDUCE_SUM = _row(
     "whole_reduce_sum", "WholeReduceSum", "the sum of each repeat of src, added as a tree",
@@ -299,20 +299,20 @@ _UNSELECTED = (
 BLOCK_REDUCE_MAX = _row(
     "block_reduce_max", "BlockReduceMax",
     "the maximum of each block of src",
-    _parts("repeat"), _FLOATS, "block", "largest", note=_UNSELECTED.format("block", "the least"),
+    _parts("repeat"), FLOATS, "block", "largest", note=_UNSELECTED.format("block", "the least"),
 )  # fmt: skip
 BLOCK_REDUCE_MIN = _row(
     "block_reduce_min", "BlockReduceMin",
     "the minimum of each block of src",
-    _parts("repeat"), _FLOATS, "block", "smallest", note=_UNSELECTED.format("block", "the largest"),
+    _parts("repeat"), FLOATS, "block", "smallest", note=_UNSELECTED.format("block", "the largest"),
 )  # fmt: skip
 BLOCK_REDUCE_SUM = _row(
     "block_reduce_sum", "BlockReduceSum",
     "the sum of each block of src, added as a tree",
-    _parts("repeat"), _FLOATS, "block", "sum", note=_UNSELECTED.format("block", "0"),
+    _parts("repeat"), FLOATS, "block", "sum", note=_UNSELECTED.format("block", "0"),
 )  # fmt: skip
 PAIR_REDUCE_SUM = _row(
     "pair_reduce_sum", "PairReduceSum",
     "the sum of each two neighbours of src",
-    _parts("repeat_time"), _FLOATS, "pair", "sum", note=_UNSELECTED.format("pair", "0"),
+    _parts("repeat_time"), FLOATS, "pair", "sum", note=_UNSELECTED.format("pair", "0"),
 )  # fmt: skip
