@@ -65,6 +65,7 @@ from .tracer.language.structs import (
     MrgSortSrcList,
     ShapeInfo,
     UnaryRepeatParams,
+    VdeqInfo,
 )
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
@@ -123,6 +124,7 @@ __all__ = [
     "TQueBind",
     "Traced",
     "UnaryRepeatParams",
+    "VdeqInfo",
     "array",
     "bfloat16",
     "bool_",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..tracer.language.dtypes import DataType
+from ..tracer.language.dtypes import DataType, float32
 from ..tracer.language.enums import (
     CMPMODE,
     CacheMode,
@@ -73,11 +73,26 @@ def _struct(p: Writer, value: StructArg) -> str:
     """A parameter struct; its fields do not narrow by themselves."""
     parts = []
     for part, cpp in zip(value.values, value.cls.ctypes, strict=False):
-        text = spell(p, part)
+        text = _array(p, part, cpp[:-2]) if cpp.endswith("[]") else spell(p, part)
         if cpp and isinstance(part, Value) and part.type.cpp != cpp:
             text = f"static_cast<{cpp}>({text})"
         parts.append(text)
     return f"{value.cls.cpp}({', '.join(parts)})"
+
+
+def _array(p: Writer, values: tuple[Any, ...], cpp: str) -> str:
+    """The name of a C++ array of these numbers."""
+    name = p.declare_name("values")
+    parts = [
+        literal(v, float32)[0]
+        if cpp == "float" and not isinstance(v, Value)
+        else f"static_cast<{cpp}>({spell(p, v)})"
+        if isinstance(v, Value) and v.type.cpp != cpp
+        else spell(p, v)
+        for v in values
+    ]
+    p.line(f"const {cpp} {name}[{len(values)}] = {{{', '.join(parts)}}};")
+    return name
 
 
 def _mask_word(p: Writer, word: Any) -> str:
@@ -152,14 +167,16 @@ _SMALL = 2**31
 
 def arguments(p: Writer, op: Op, plan: Plan) -> str:
     """`a, b, c`; operands that are None are left out."""
-    text, args = p.text, op.args
+    text, args, elements = p.text, op.args, plan.elements
     out = []
     for k, is_object in plan.values:
         arg = args[k]
         if is_object:
             out.append(text[id(arg)])
-        elif k == plan.elements:
-            out.append(_element(p, arg, args[plan.like].type.dtype))
+        elif k in elements:
+            like = elements[k]
+            dtype = args[like].type.dtype if like.__class__ is int else like
+            out.append(_element(p, arg, dtype))
         elif arg.__class__ is int and -_SMALL < arg < _SMALL:
             out.append(str(arg))
         elif arg is not None:
@@ -170,14 +187,17 @@ def arguments(p: Writer, op: Op, plan: Plan) -> str:
 def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
-    if plan.set_mask is not None and not op.args[plan.set_mask]:
+    if plan.typed:
+        switch = [] if plan.set_mask is None else [spell(p, op.args[plan.set_mask])]
+        parts = [*(op.args[k].type.dtype.cpp for k in plan.types), *switch, *parts]
+    elif plan.set_mask is not None and not op.args[plan.set_mask]:
         parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
 
 
 def _function(p: Writer, op: Op, plan: Plan) -> str:
     head = plan.name
-    if plan.templates or plan.set_mask is not None:
+    if plan.templates or plan.typed or plan.set_mask is not None:
         head = _head(p, op, plan)
     return f"{head}({arguments(p, op, plan)})"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..tracer.language.dtypes import DataType, float16, float32
 from ..tracer.ops.spec import Form, OpSpec
 from ..tracer.ops.tensor import SET_GLOBAL_BUFFER
 from ..tracer.trace import Op
@@ -24,15 +25,20 @@ _CONSTANTS = frozenset(
 )
 
 
+#: C++ types of numbers that no tensor decides.
+_NUMBERS = {"half": float16, "float": float32}
+
+
 class Plan:
     """A row and one of its overloads, digested.
 
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
-    they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
-    those in angle brackets; `rebinds` is the operand that names or holds something else behind the
-    call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
-    `isSetMask`, `types` the operands whose dtypes come before it. `text(printer, op, plan)`, filled
+    they are objects; `elements` are those that become a dtype of their own, or that of another
+    operand; `templates` those in angle brackets; `rebinds` is the operand that names or holds
+    something else behind the call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
+    `isSetMask`, `types` the operands whose dtypes come before it, in forms that are `typed` in any
+    case. `text(printer, op, plan)`, filled
     in by `calls`, writes the call or, for a pure operation, an expression with its precedence;
     `heads` caches the part up to the parenthesis.
     """
@@ -42,7 +48,6 @@ class Plan:
         "elements",
         "form",
         "heads",
-        "like",
         "name",
         "objects",
         "others",
@@ -52,6 +57,7 @@ class Plan:
         "spec",
         "templates",
         "text",
+        "typed",
         "types",
         "values",
         "variables",
@@ -75,10 +81,13 @@ class Plan:
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]
         self.others = [k for k, p in shown if p.kind not in _OBJECTS | _CONSTANTS]
-        self.elements = next((k for k, p in shown if p.cpp.startswith("{dtype")), None)
-        like = form.params[self.elements].cpp[len("{dtype") : -1] if self.elements else ""
-        self.like = int(like or 0)
+        self.elements: dict[int, int | DataType] = {
+            k: int(p.cpp[len("{dtype") : -1] or 0) if p.cpp.startswith("{") else _NUMBERS[p.cpp]
+            for k, p in shown
+            if p.cpp.startswith("{dtype") or (p.kind == "number" and p.cpp in _NUMBERS)
+        }
         self.types = spec.extra.get("types", (0,))
+        self.typed = form.name in spec.extra.get("typed", ())
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

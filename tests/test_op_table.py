@@ -88,6 +88,7 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
+    "vdeq_info": lambda k: asc.VdeqInfo(),
     "mask_mode": lambda k: asc.MaskMode.NORMAL,
     "reduce_order": lambda k: asc.ReduceOrder.ORDER_VALUE_INDEX,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
@@ -149,6 +150,12 @@ def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[4] = 256
 
 
+def _scales(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Words for the scales."""
+    if form.name == "vector":
+        args[0] = local("vdeq", dtype=asc.uint64)
+
+
 def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     """A number goes with a mode of its own."""
     if form.params[3].kind == "number":
@@ -165,6 +172,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    "set_deq_scale": _scales,
 }  # fmt: skip
 
 #: Values whose class is no row's name.

@@ -11,9 +11,11 @@ from . import (
     copy,
     data,
     debug,
+    deq,
     framework,
     masks,
     pools,
+    quant,
     reduce,
     reduce_all,
     tensors,
@@ -38,6 +40,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, cmpsel, buffers, copy, data, debug, framework, masks, pools, reduce, reduce_all,
-    tensors, vector, views,
+    arith, cmpsel, buffers, copy, data, debug, deq, framework, masks, pools, quant, reduce,
+    reduce_all, tensors, vector, views,
 )  # fmt: skip

@@ -14,6 +14,7 @@ from ...tracer.language.types import QueueType
 from ...tracer.trace import Op, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
+from .deq import DeqScale
 from .engine import Engine
 from .masks import MaskRegister
 from .memory import HELD, Hold, Memory
@@ -75,6 +76,8 @@ class Core:
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
         #: The vector mask, in programs where something depends on it.
         self.masks: MaskRegister | None = None
+        #: What `set_deq_scale` set.
+        self.deq: DeqScale | None = None
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
@@ -110,6 +113,7 @@ class Core:
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
+        self.deq = None
         if self.masks is not None:
             self.masks.reset()
         self.cache.lines.clear()

@@ -96,10 +96,11 @@ class Layout:
     """How the operands of one call are indexed: strided views if possible, else index arrays.
 
     `aligns` is what the address of each operand is a multiple of, `scratch` an operand that no
-    element is read from or written to, a workspace.
+    element is read from or written to, a workspace. It and what else is in `spoils` holds garbage
+    afterwards.
     """
 
-    __slots__ = ("aligns", "dense", "kind", "lanes", "scratch", "semantics")
+    __slots__ = ("aligns", "dense", "kind", "lanes", "scratch", "semantics", "spoils")
 
     def __init__(
         self,
@@ -110,6 +111,7 @@ class Layout:
         self.lanes = tuple(lanes)
         self.aligns = tuple(aligns or [BLOCK_BYTES] * len(lanes))
         self.scratch = scratch
+        self.spoils: tuple[int, ...] = () if scratch is None else (scratch,)
         #: Which operands are without a gap.
         self.dense = tuple(part.dense() for part in lanes)
         lanes = [part for k, part in enumerate(lanes) if k != scratch]

@@ -24,6 +24,7 @@ from ...tracer.ops import rules
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
 from ...tracer.ops.vec_brcb import BLOCKS, bad_step
 from ...tracer.trace import Op, Value
+from .deq import holder, scaled
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .masks import Part, under_register
 from .memory import POISON, LocalView, Memory, local_fault, unwritten_fault
@@ -47,7 +48,7 @@ LayoutOf: TypeAlias = "Callable[..., Layout | None]"
 @simulates(family="vec_copy")
 @simulates(family="vec_brcb")
 def _vector(op: Op, core: Core) -> Executor:
-    return execute(op, core, _LAYOUTS[slots_of(op.form).kind])
+    return execute(op, core, LAYOUTS[slots_of(op.form).kind])
 
 
 def execute(
@@ -74,7 +75,7 @@ def execute(
 
 def _executor(op: Op, core: Core, layout_of: LayoutOf) -> Executor:
     slots = slots_of(op.form)
-    cell = None if slots.scalar is None else _cell(op, slots)
+    cell = holder(op, core) if slots.scalar is None else _cell(op, slots)
 
     def make(args: tuple[Any, ...]) -> Executor:
         layout = layout_of(op, slots, (*op.args[: slots.passed], *args))
@@ -122,7 +123,11 @@ def _specialised(
         stage(*tensors)[0]()
 
     timed = Timed(run, stage)
-    return timed if cell is None else _numbered(op, slots, cell, timed)
+    if cell is None:
+        return timed
+    if slots.scalar is None:
+        return scaled(op, core, cell, timed)
+    return _numbered(op, slots, cell, timed)
 
 
 def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], timed: Timed) -> Executor:
@@ -175,7 +180,7 @@ def _accesses(
 ) -> tuple[Access, ...]:
     """What a call reads, then what it writes."""
     found: list[Access] = []
-    outputs = (0,) if slots.scratch is None else (slots.scratch, 0)
+    outputs = (*layout.spoils, 0)
     for which, writes in (*((k, False) for k in slots.inputs), *((k, True) for k in outputs)):
         base = addresses[which]
         for start, stop in layout.lanes[which].runs():
@@ -204,12 +209,11 @@ def _toucher(
             missing = layout.first_unwritten(which, memory, addresses[which])
             if missing is not None:
                 raise unwritten_fault(op, which, missing, addresses[which])
-        if slots.scratch is not None:
-            start = addresses[slots.scratch]
-            memory.forget(start, start + layout.lanes[slots.scratch].extent)
+        for which in layout.spoils:
+            memory.forget(addresses[which], addresses[which] + layout.lanes[which].extent)
         layout.mark(0, memory, addresses[0])
 
-    if layout.kind != "dense":
+    if layout.kind != "dense" or layout.spoils:
         return touch
     need = layout.lanes[0].extent
     inputs = [(k, layout.lanes[k].extent + 31) for k in slots.inputs]
@@ -291,7 +295,7 @@ def _spread(op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = Non
     return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])
 
 
-_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_mask, "repeat": _spread}
+LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_mask, "repeat": _spread}
 
 
 def _repeated(op: Op, slots: Slots, part: Part, strides: Sequence[int]) -> Layout | None:
@@ -330,16 +334,16 @@ def _work(
         semantics = semantics(op.form, op.args)
     ordered = layout.in_order(addresses)
     numbers = () if cell is None else (cell,)
+    if layout.spoils:
+        semantics = _spoiling(semantics, layout, memory, addresses)
     if layout.kind == "index":
         views = [
             np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
             for lanes, address, dtype in zip(layout.lanes, addresses, dtypes, strict=True)
         ]
         return _indexed(semantics, layout, slots, views, numbers, ordered)
-    if slots.scratch is not None:
-        semantics = _spoiling(semantics, layout, slots, memory, addresses)
     views = [
-        layout.view(k, memory, addresses[k], dtype) if k != slots.scratch else None
+        np.zeros(0) if k == layout.scratch else layout.view(k, memory, addresses[k], dtype)
         for k, dtype in enumerate(dtypes)
     ]
     if ordered:
@@ -353,21 +357,19 @@ def _work(
 
 
 def _spoiling(
-    semantics: Callable[..., Any],
-    layout: Layout,
-    slots: Slots,
-    memory: Memory,
-    addresses: Sequence[int],
+    semantics: Callable[..., Any], layout: Layout, memory: Memory, addresses: Sequence[int]
 ) -> Callable[..., Any]:
     """What computes and leaves garbage in the workspace, before the result is written."""
-    assert slots.scratch is not None
-    start = addresses[slots.scratch]
-    garbage = memory.array[start : start + layout.lanes[slots.scratch].extent]
-    pattern = np.resize(np.frombuffer(POISON.to_bytes(2, "little"), np.uint8), garbage.size)
+    pattern = np.frombuffer(POISON.to_bytes(2, "little"), np.uint8)
+    spoilt = []
+    for which in layout.spoils:
+        garbage = memory.array[addresses[which] :][: layout.lanes[which].extent]
+        spoilt.append((garbage, np.resize(pattern, garbage.size)))
 
     def compute(*values: Any) -> Any:
-        result = semantics(*values)
-        garbage[:] = pattern
+        result = np.array(semantics(*values))
+        for garbage, poison in spoilt:
+            garbage[:] = poison
         return result
 
     return compute

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dtypes import DataType
+from ..language.dtypes import DataType, float16
 from ..language.enums import RoundMode
 
 
@@ -77,6 +77,12 @@ _CHOICE: dict[RoundMode, Callable[[Any, Any, Any], Any]] = {
     RoundMode.CAST_ROUND: _nearest_away,
     RoundMode.CAST_ODD: _odd,
 }
+
+
+def dequantised(values: Any, scale: Any) -> Any:
+    """int32 times a scale, rounded to float32 at each step, as float16 that saturates."""
+    product = values.astype(np.float32) * np.float32(scale)
+    return narrowed(product, float16, RoundMode.CAST_RINT)
 
 
 # -- reductions -----------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from ..language.structs import (
     ParamStruct,
     ShapeInfo,
     UnaryRepeatParams,
+    VdeqInfo,
 )
 from ..language.types import (
     AllocatorType,
@@ -230,6 +231,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
     "mask_mode": ("an asc.MaskMode", _is_a(MaskMode)),
     "reduce_order": ("an asc.ReduceOrder", lambda v: v is None or isinstance(v, ReduceOrder)),
+    "vdeq_info": ("an asc.VdeqInfo", _is_a(VdeqInfo)),
     **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
 }
 
