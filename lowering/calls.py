@@ -175,7 +175,7 @@ def arguments(p: Writer, op: Op, plan: Plan) -> str:
             out.append(text[id(arg)])
         elif k in elements:
             like = elements[k]
-            dtype = args[like].type.dtype if like.__class__ is int else like
+            dtype = args[like].type.dtype if isinstance(like, int) else like
             out.append(_element(p, arg, dtype))
         elif arg.__class__ is int and -_SMALL < arg < _SMALL:
             out.append(str(arg))

@@ -36,11 +36,11 @@ class Plan:
     structs and masks that may be or hold values. `values` are those in parentheses with whether
     they are objects; `elements` are those that become a dtype of their own, or that of another
     operand; `templates` those in angle brackets; `rebinds` is the operand that names or holds
-    something else behind the call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
-    `isSetMask`, `types` the operands whose dtypes come before it, in forms that are `typed` in any
-    case. `text(printer, op, plan)`, filled
-    in by `calls`, writes the call or, for a pure operation, an expression with its precedence;
-    `heads` caches the part up to the parenthesis.
+    something else behind the call (or -1), `variables` are those that have to be C++ variables;
+    `set_mask` the operand behind `isSetMask`, `types` the operands whose dtypes come before it, in
+    forms that are `typed` in any case. `text(printer, op, plan)`, filled in by `calls`, writes the
+    call or, for a pure operation, an expression with its precedence; `heads` caches the part up to
+    the parenthesis.
     """
 
     __slots__ = (
@@ -86,7 +86,8 @@ class Plan:
             for k, p in shown
             if p.cpp.startswith("{dtype") or (p.kind == "number" and p.cpp in _NUMBERS)
         }
-        self.types = spec.extra.get("types", (0,))
+        types = spec.extra.get("types", (0,))
+        self.types = spec.extra.get("types_of", {}).get(form.name, types)
         self.typed = form.name in spec.extra.get("typed", ())
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]

@@ -145,7 +145,9 @@ def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
 
 
 def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A count of whole repeats."""
+    """A count of whole repeats; into the register, sources of one dtype."""
+    if form.name.startswith("register"):
+        args[:2] = [local(name, 8192, dtype=asc.float16) for name in ("left", "right")]
     if form.name == "count":
         args[4] = 256
 
@@ -157,7 +159,10 @@ def _scales(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
 
 
 def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A number goes with a mode of its own."""
+    """A number goes with a mode of its own, the register with bits."""
+    if form.name == "register":
+        args[2] = local("source", 8192, dtype=args[0].type.dtype)
+        args[5] = asc.SelMode.VSEL_CMPMASK_SPR
     if form.params[3].kind == "number":
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 

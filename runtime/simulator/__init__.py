@@ -7,6 +7,7 @@
 from . import (
     arith,
     buffers,
+    cmpmask,
     cmpsel,
     copy,
     data,
@@ -40,6 +41,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, cmpsel, buffers, copy, data, debug, deq, framework, masks, pools, quant, reduce,
+    arith, cmpmask, cmpsel, buffers, copy, data, debug, deq, framework, masks, pools, quant, reduce,
     reduce_all, tensors, vector, views,
 )  # fmt: skip

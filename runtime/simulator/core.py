@@ -16,7 +16,7 @@ from .cache import DataCache
 from .clocks import queue_pipes
 from .deq import DeqScale
 from .engine import Engine
-from .masks import MaskRegister
+from .masks import CmpMask, MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
 
@@ -78,6 +78,8 @@ class Core:
         self.masks: MaskRegister | None = None
         #: What `set_deq_scale` set.
         self.deq: DeqScale | None = None
+        #: The bits that `compare` without `dst` and `set_cmp_mask` leave.
+        self.cmp = CmpMask()
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
@@ -114,6 +116,7 @@ class Core:
         self.tokens.clear()
         self.waits.clear()
         self.deq = None
+        self.cmp.reset()
         if self.masks is not None:
             self.masks.reset()
         self.cache.lines.clear()

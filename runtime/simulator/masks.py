@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...tracer.diagnostics import Finding, error, finding
 from ...tracer.language.dtypes import DataType
-from ...tracer.ops import rules, vec_mask
+from ...tracer.ops import rules, vec_cmpmask, vec_cmpsel, vec_mask
 from ...tracer.ops._vector import selected, slots_of
 from ...tracer.trace import Op
 from .registry import (
@@ -112,6 +112,40 @@ class MaskRegister:
         ]
 
 
+class CmpMask:
+    """The bits, and how many of the bytes something was written to before."""
+
+    __slots__ = ("bits", "defined", "setter")
+
+    def __init__(self) -> None:
+        self.bits = np.zeros(vec_cmpmask.NBYTES, np.uint8)
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing is known."""
+        self.bits[:] = 0xFF
+        self.set(0, None)
+
+    def set(self, defined: int, setter: Op | None) -> None:
+        """A call leaves this many bytes defined."""
+        self.defined = defined
+        self.setter = setter
+
+    def need(self, op: Op, nbytes: int) -> None:
+        """A call reads this many bytes."""
+        if nbytes <= self.defined:
+            return
+        raise error(
+            "AT0211",
+            f"{op.spec.name} reads {nbytes} bytes of the register of bits, of which "
+            f"{self.defined} are defined",
+            op.site,
+            notes=[("set here", self.setter.site)] if self.setter else [],
+            hint="compare into it (without dst), or call set_cmp_mask, before; select with a mask "
+            "leaves it undefined",
+        )
+
+
 def counted_parts(count: int, dtype: DataType) -> list[Part]:
     """Whole repeats, and what is left of one."""
     lanes = rules.lanes_of(dtype)
@@ -122,11 +156,18 @@ def counted_parts(count: int, dtype: DataType) -> list[Part]:
 
 def uses_register(op: Op) -> bool:
     """Whether an operation sets the register or goes by it."""
-    if op.spec.family == "vec_mask" or op.form.name.startswith("register"):
+    if op.spec.family in ("vec_mask", "vec_cmpmask"):
+        return True
+    if op.spec.family == "vec_cmpsel" and vec_cmpsel.by_register(op.form):
         return True
     return any(
         p.role == "set_mask" and not arg for p, arg in zip(op.form.params, op.args, strict=True)
     )
+
+
+def goes_by_mask(op: Op) -> bool:
+    """Whether a call has repeats and no mask of its own, so that it goes by the one that is set."""
+    return op.spec is vec_cmpsel.SELECT and vec_cmpsel.by_register(op.form)
 
 
 # -- calls that set it ----------------------------------------------------------------------------
@@ -166,7 +207,7 @@ def under_register(
     """
     register, slots = core.masks, slots_of(op.form)
     assert register is not None
-    inherits = slots.inherits(op.args) or op.form.name.startswith("register")
+    inherits = slots.inherits(op.args) or goes_by_mask(op)
     if not inherits and slots.kind == "repeat":
         return make(None)
     own = Timed(nothing, lambda *values: (nothing, ())) if inherits else staged(make(None))
@@ -181,7 +222,7 @@ def under_register(
         return found
 
     def inherited(values: Sequence[Any]) -> Timed:
-        repeat = 1 if slots.kind == "count" else _number(op, slots.repeat, values)
+        repeat = _number(op, slots.repeat, values) if slots.repeat >= 0 else 1
         if register.counter:
             repeat = 1
         if fault := rules.bad_repeat(op.spec, repeat, op.site):

@@ -192,7 +192,13 @@ def combinations(spec: OpSpec, arch: str, tensors: int) -> tuple[Signature, ...]
 
 
 def takes(spec: OpSpec, form: Form, arch: str) -> tuple[Signature, ...]:
-    """The same for one overload: 3510 executes some dtypes by count only."""
+    """The same for one overload: 3510 executes some dtypes by count only.
+
+    Overloads whose tensors are others have their own dtypes, `of_form` in the row.
+    """
+    own = spec.extra.get("of_form", {}).get(form.name)
+    if own is not None:
+        return tuple(own.get(arch, ()))
     slots = slots_of(form)
     counted = {row[: slots.tensors] for row in spec.extra.get("count_only", {}).get(arch, ())}
     return tuple(

@@ -47,7 +47,7 @@ def repeats_of(form: Form, args: Sequence[Any], dtype: DataType) -> int:
     slots = slots_of(form)
     if slots.kind != "count":
         return int(args[slots.repeat])
-    return max(1, args[slots.amount] // rules.lanes_of(dtype))
+    return max(1, int(args[slots.amount]) // rules.lanes_of(dtype))
 
 
 def scratch_of(spec: OpSpec, form: Form, args: Sequence[Any], arch: str) -> int:
