@@ -119,8 +119,10 @@ def struct_definitions(trace: Trace) -> str:
     for param in trace.params:
         _define(param.type, found)
     for node in trace.walk():
-        if isinstance(node, Op) and node.result is not None:
-            _define(node.result.type, found)
+        if node.__class__ is Op:
+            result = node.result
+            if result is not None and result.type.__class__ in _DEFINED:
+                _define(result.type, found)
     names = [type.cpp for type in found]
     for type in found:
         if names.count(type.cpp) > 1:
@@ -130,6 +132,9 @@ def struct_definitions(trace: Trace) -> str:
                 hint="C++ has one struct of a name: rename one of the classes",
             )
     return "".join(found.values())
+
+
+_DEFINED = (StructType, ArrayType)
 
 
 def _define(type: Any, found: dict[StructType, str]) -> None:

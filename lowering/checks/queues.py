@@ -227,8 +227,10 @@ def _own(walker: Walker, state: State, op: Op, known: Known | None) -> Hold | No
     Otherwise it is reported, or the queue is unknown from here on.
     """
     queue, tensor = op.args[0], _tensor(op)
-    name = op.spec.name.rpartition(".")[2]
     hold = walker.lookup(state, tensor)
+    if known is not None and hold in known[1] and hold.queue is queue and not hold.lost:
+        return hold
+    name = op.spec.name.rpartition(".")[2]
     if hold.queue is not queue and not (hold.lost and hold.queue is None):
         owner = "no queue" if hold.queue is None else describe(hold.queue)
         walker.suspect.add(id(hold.queue))
@@ -243,8 +245,6 @@ def _own(walker: Walker, state: State, op: Op, known: Known | None) -> Hold | No
     if known is None or hold.lost:
         state.queues[id(queue)] = None
         return None
-    if hold in known[1]:
-        return hold
     if hold in known[2]:
         text, note, at = "is enqueued", "enqueued here", known[2][hold]
     elif hold.freed is not None:

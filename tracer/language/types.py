@@ -6,7 +6,7 @@ for its values (`proxy`), so that `ops` can make results without importing the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..chip import BLOCK_BYTES
@@ -255,7 +255,8 @@ class BufferInfo:
     runtime scalar) each. `address` in bytes for tensors made at an address, None for what a pipe,
     pool or allocator places: `parent` is then the pool or allocator (None: the pipe), `shares` the
     pool whose memory a pool uses again. `epoch` counts the resets before: memory of different
-    epochs is the same memory.
+    epochs is the same memory. `tensors` has the type and the elements of a tensor in one of the
+    buffers, by dtype, once there was one.
     """
 
     owner: Value
@@ -267,6 +268,7 @@ class BufferInfo:
     parent: Value | None = None
     shares: BufferInfo | None = None
     epoch: int = 0
+    tensors: dict[DataType, tuple[Any, int | None]] = field(default_factory=dict, repr=False)
 
     @property
     def rounded(self) -> bool:

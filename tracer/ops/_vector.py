@@ -256,9 +256,17 @@ def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         _check_signature(spec, form, given, recorder)
 
 
+#: Signatures that were found to fit, with the row, which keeps its id.
+_taken: dict[tuple[int, int, str, Signature], OpSpec] = {}
+
+
 def _check_signature(spec: OpSpec, form: Form, given: Signature, recorder: Recorder) -> None:
     chip = recorder.trace.chip
+    key = (id(spec), id(form), chip.arch, given)
+    if key in _taken:
+        return
     if given in takes(spec, form, chip.arch):
+        _taken[key] = spec
         return
     where = f"is not executed by {chip.name} (architecture {chip.arch})"
     hint = "cast the operands to a dtype of the table"

@@ -112,14 +112,11 @@ def _tensor_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Any
     queue, operand = args[:2]
     if isinstance(operand, Value):
         return None
-    return LocalTensorType.proxy.view(
-        LocalTensorType(operand, queue.type.position),
-        recorder.block,
-        elements(queue, operand),
-        0,
-        None,
-        queue,
-    )
+    known = queue.buffer.tensors.get(operand)
+    if known is None:
+        kind = LocalTensorType(operand, queue.type.position)
+        known = queue.buffer.tensors[operand] = (kind, elements(queue, operand))
+    return LocalTensorType.proxy.view(known[0], recorder.block, known[1], 0, None, queue)
 
 
 def _check_in_place(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:

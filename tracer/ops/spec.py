@@ -291,7 +291,12 @@ class OpFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Record the operation; returns its result's proxy or None."""
-        recorder = current(self.spec.name)
+        return self.apply(current(self.spec.name), args, kwargs)
+
+    def apply(
+        self, recorder: Recorder, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """The same where the recorder is at hand."""
         if not kwargs:
             types = tuple(map(type, args))
             found = self._seen.get(types)

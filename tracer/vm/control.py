@@ -121,6 +121,16 @@ def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> 
         return []
     except (KernelError, Signal):
         raise
+    except GeneratorExit:
+        if len(vm.controls) == controls:
+            raise
+        raise error(
+            "AT0303",
+            "what a generator does when it is closed depends on a runtime condition",
+            frame.site(),
+            notes=[("the generator is closed here", frame.parent)],
+            hint="use it up, or end its `finally` or `with` by statements without runtime `if`",
+        ) from None
     except Exception as exc:
         if len(vm.controls) == controls or not vm.is_raised(exc):
             raise
@@ -380,7 +390,7 @@ def _evaluate(vm: Machine, frame: Frame, start: int, end: int, before: Snapshot)
     depth = len(frame.stack)
     try:
         for frame.pc in range(start, end):
-            handler, arg = frame.ops[frame.pc]
+            handler, arg = frame.program.singles[frame.pc]
             handler(vm, frame, arg)
         value = frame.stack.pop()
         second: Scalar | None = truth(value) if isinstance(value, Scalar) else None

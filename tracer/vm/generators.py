@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import error
 from ..trace import current
-from .frame import RETURN, YIELD, Frame
+from .dropped import watch
+from .frame import RETURN, UNBOUND, YIELD, Frame
 from .heap import KINDS, Advanced, Kind
 from .merge import Mark
+from .objects import get_attr
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -42,17 +44,58 @@ class VMGenerator:
         """Raise an exception at the `yield`."""
         if isinstance(exc, type):
             exc = exc() if value is None else value if isinstance(value, exc) else exc(value)
+        delegate = self._delegate()
+        if isinstance(exc, GeneratorExit):
+            exc = _closed(self.vm, delegate) or exc
+        elif delegate is not None and hasattr(delegate, "throw"):
+            try:
+                return self.vm.call(get_attr(self.vm, delegate, "throw"), (exc,))
+            except StopIteration as stop:
+                return self._leave_delegate(stop.value)
+            except Exception as other:
+                exc = other
         return self.resume(None, exc)
 
     def close(self) -> None:
         """Raise GeneratorExit at the `yield`."""
         if self.state == "suspended":
             try:
-                self.resume(None, GeneratorExit())
+                self.resume(None, _closed(self.vm, self._delegate()) or GeneratorExit())
             except (GeneratorExit, StopIteration):
                 return
             raise RuntimeError("generator ignored GeneratorExit")
+        if self.state == "created":
+            if self.vm.journaling:
+                self.vm.touch(self)
+            self._end()
+
+    def _delegate(self) -> Any:
+        """The iterator in whose `yield from` the generator stands."""
+        send = self._send()
+        return None if send is None else self.frame.stack[-1]
+
+    def _send(self) -> Any:
+        """The SEND of the `yield from` in which the generator stands."""
+        instrs, pc = self.frame.code.instrs, self.frame.pc
+        if self.state != "suspended" or instrs[pc].op != "JUMP":
+            return None
+        send = instrs[instrs[pc].arg + 1]
+        return send if send.op == "SEND" else None
+
+    def _leave_delegate(self, value: Any) -> Any:
+        """Go on behind a `yield from` whose iterator ended with `value`."""
+        if self.vm.journaling:
+            self.vm.touch(self)
+        self.frame.pc = self._send().arg
+        self.frame.stack.pop()
+        return self.resume(value, None)
+
+    def _end(self) -> None:
+        """The function has ended: its frame is empty, whatever way it went."""
         self.state = "closed"
+        self.frame.slots = [UNBOUND] * len(self.frame.slots)
+        self.frame.stack = []
+        self.frame.pc = 0
 
     def resume(self, value: Any, exc: BaseException | None) -> Any:
         """Run on to the next `yield`; StopIteration carries the return value."""
@@ -61,8 +104,9 @@ class VMGenerator:
             raise self.state.fail(vm.site())
         if self.state == "running":
             raise ValueError("generator already executing")
-        if self.state == "closed" or (exc is not None and self.state == "created"):
-            self.state = "closed"
+        if self.state == "created" and exc is not None:
+            self.close()
+        if self.state == "closed":
             raise StopIteration if exc is None else exc
         if current("a generator") is not vm:
             raise error(
@@ -78,17 +122,27 @@ class VMGenerator:
         try:
             result = vm.run(frame, exc)
         except BaseException:
-            self.state = "closed"
+            self._end()
             raise
         if result is YIELD:
             frame.pc += 1
             self.state = "suspended"
+            watch(vm, self)
             return frame.retval
-        self.state = "closed"
-        if result is RETURN:
-            raise StopIteration(frame.retval)
-        vm.rejoin(frame, result, mark)
+        if result is not RETURN:
+            vm.rejoin(frame, result, mark)
+        self._end()
         raise StopIteration(frame.retval)
+
+
+def _closed(vm: Machine, iterator: Any) -> BaseException | None:
+    """Close the iterator of a `yield from`; what that raised."""
+    if iterator is not None and hasattr(iterator, "close"):
+        try:
+            vm.call(get_attr(vm, iterator, "close"), ())
+        except Exception as exc:
+            return exc
+    return None
 
 
 def advance(vm: Machine, iterator: Any) -> Any:

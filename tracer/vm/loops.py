@@ -339,10 +339,14 @@ class LoopTracer:
             if path.dest == RETURNS and frame.is_kernel:
                 assert path.block is not None
                 path.block.nodes.append(Jump("return", path.site))
+        returned = len(leave) < len(exits)
         if self.counted is not None:
             leave.append(self._exhausted())
         self.entry.restore(vm, frame)
         vm.block.nodes.append(node)
+        if returned:
+            # What follows does not run on the ways on which the kernel has returned.
+            vm.controls.append(self.site)
         mark = self.entry.mark()
         groups: dict[int, list[Path]] = {}
         for path in leave:

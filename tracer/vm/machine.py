@@ -18,10 +18,11 @@ from ..language.dtypes import DataType
 from ..trace import Jump, Op, Param, Recorder, Trace, Value, swap_current
 from .calls import bind, call
 from .control import Snapshot, end_of_run, resolve, run_guarded
+from .dropped import Watched, close_dropped, step
 from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
-from .handlers import HANDLERS, loop_header
+from .handlers import HANDLERS, load_several, loop_header
 from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
@@ -46,9 +47,12 @@ NATIVE = frozenset(
 
 
 class Program:
-    """A code object ready to run: handlers with their arguments, and its control flow."""
+    """A code object ready to run: handlers with their arguments, and its control flow.
 
-    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "slot_count")
+    `singles` has one step an instruction, `ops` what the run loop takes.
+    """
+
+    __slots__ = ("_first_free", "_flow", "code", "name", "ops", "singles", "slot_count")
 
     def __init__(self, code: Any) -> None:
         self.code = code
@@ -58,6 +62,8 @@ class Program:
         self.ops: list[tuple[Callable[..., Any], Any]] = [
             (HANDLERS[i.op], i.arg) for i in code.instrs
         ]
+        self.singles = list(self.ops)
+        self._join_loads()
         self._flow: Flow | None = None
         if any(i.op == "JUMP" and i.arg <= k for k, i in enumerate(code.instrs)) or any(
             i.op.startswith("POP_JUMP") and i.arg <= k for k, i in enumerate(code.instrs)
@@ -66,9 +72,26 @@ class Program:
                 if not loop.is_for:
                     self.ops[loop.header] = (loop_header, None)
 
+    def _join_loads(self) -> None:
+        """A third of a kernel are locals that are loaded: those in a row are one step."""
+        instrs = self.code.instrs
+        k = len(instrs)
+        while k:
+            end = k
+            while k and instrs[k - 1].op == "LOAD_FAST":
+                k -= 1
+            if end - k > 1:
+                self.ops[k] = (load_several, (tuple(i.arg for i in instrs[k:end]), end))
+            k -= end == k
+
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""
         return slot >= self._first_free
+
+    def watch(self, step: Callable[..., Any]) -> None:
+        """From now on run each instruction by `step`, also where a run is under way."""
+        if self.ops[0][0] is not step:
+            self.ops[:] = [(step, op) for op in self.ops]
 
     @property
     def flow(self) -> Flow:
@@ -111,6 +134,7 @@ class Machine(Recorder):
         "signs",
         "steps",
         "unrolling",
+        "watched",
     )
 
     def __init__(self, trace: Trace, options: TraceOptions) -> None:
@@ -138,6 +162,7 @@ class Machine(Recorder):
         self.unrolling: dict[Any, Any] = {}
         self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
         self.raised: dict[int, BaseException] = {}
+        self.watched: list[Watched] = []
 
     # -- what the recorder offers to operations -----------------------------------------------
 
@@ -183,6 +208,8 @@ class Machine(Recorder):
 
     def note_birth(self, obj: Any) -> None:
         """A mutable object was made by the kernel."""
+        if id(obj) in self.born:
+            return
         self.lineage = (len(self.born), self.lineage)
         self.born[id(obj)] = (obj, len(self.born))
 
@@ -299,7 +326,12 @@ class Machine(Recorder):
             positional, keywords = _spread(code, len(bound), values)
             bind(frame, fn, bound + positional, keywords)
             self.frame = frame
-            _end(self.trace, end_of_run(self, frame, run_guarded(self, frame, 0)))
+            result = run_guarded(self, frame, 0)
+            if self.watched:
+                self.frame = None
+                close_dropped(self)
+                self.frame = frame
+            _end(self.trace, end_of_run(self, frame, result))
         except (KernelError, Signal):
             raise
         except RecursionError as exc:
@@ -329,6 +361,8 @@ class Machine(Recorder):
         """Interpret from `frame.pc` until a stop, a return, a yield or a list of paths."""
         ops = frame.ops
         depth = frame.depth
+        if self.watched:
+            frame.program.watch(step)
         caller, self.frame = self.frame, frame
         pc = frame.pc
         try:
@@ -378,6 +412,8 @@ class Machine(Recorder):
         if handler is None:
             raise exc
         del frame.stack[handler.depth :]
+        if self.watched:
+            close_dropped(self)
         if handler.lasti:
             frame.stack.append(frame.pc)
         frame.stack.append(exc)
@@ -496,8 +532,7 @@ def _is_ours(exc: BaseException) -> bool:
     while tb is not None:
         module = tb.tb_frame.f_globals.get("__name__", "")
         tb = tb.tb_next
-    package, _, name = module.rpartition(".")
-    return package.startswith(NATIVE_ROOT + ".tracer") and name not in _ACTING
+    return module.startswith(NATIVE_ROOT + ".tracer") and _ACTING.isdisjoint(module.split("."))
 
 
 def _spread(
