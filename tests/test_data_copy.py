@@ -63,7 +63,7 @@ def test_agrees_with_single_bytes(case: Case) -> None:
     """
 
     @settings(
-        max_examples=6,
+        max_examples=4,
         phases=[Phase.generate],
         deadline=None,
         database=None,

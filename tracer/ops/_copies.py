@@ -9,7 +9,7 @@ functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,13 +62,16 @@ DST: Final = 0
 SRC: Final = 1
 
 
-class Number(NamedTuple):
+class Number:
     """Bytes filled with a number, as elements of the destination's dtype."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
-class Run(NamedTuple):
+class Run:
     """`nbytes` in a row at each point of a grid.
 
     `axes` are (how many, distance in the destination, distance in the source), the outermost first;
@@ -76,14 +79,24 @@ class Run(NamedTuple):
     copied, else they are filled with these bytes or what else `fill` says.
     """
 
-    axes: tuple[tuple[int, int, int], ...]
-    nbytes: int
-    dst: int = 0
-    src: int = 0
-    fill: bytes | str | Number | None = None
+    __slots__ = ("axes", "dst", "fill", "nbytes", "src")
+
+    def __init__(
+        self,
+        axes: tuple[tuple[int, int, int], ...],
+        nbytes: int,
+        dst: int = 0,
+        src: int = 0,
+        fill: bytes | str | Number | None = None,
+    ) -> None:
+        self.axes = axes
+        self.nbytes = nbytes
+        self.dst = dst
+        self.src = src
+        self.fill = fill
 
 
-Runs: TypeAlias = tuple[Run, ...]
+Runs: TypeAlias = "tuple[Run, ...]"
 #: Disjoint ranges in order: their starts and ends.
 Ranges: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]"
 
@@ -166,21 +179,20 @@ def bad_overlap(
 # -- calls ----------------------------------------------------------------------------------------
 
 
-class Call(NamedTuple):
+class Call:
     """What is known of every call: the dtype, the architecture, from which memory to which."""
 
-    dtype: DataType
-    arch: str
-    src: str
-    dst: str
+    __slots__ = ("arch", "dst", "dtype", "size", "src")
 
-    @property
-    def size(self) -> int:
-        """Bytes of an element."""
-        return self.dtype.sizeof()
+    def __init__(self, dtype: DataType, arch: str, src: str, dst: str) -> None:
+        self.dtype = dtype
+        self.size = dtype.sizeof()
+        self.arch = arch
+        self.src = src
+        self.dst = dst
 
 
-class Way(NamedTuple):
+class Way:
     """One overload of a copy.
 
     `check(spec, call, values, site)` finds a number that cannot be; operands of `values` may still
@@ -189,11 +201,21 @@ class Way(NamedTuple):
     come before the numbers.
     """
 
-    check: Callable[[OpSpec, Call, tuple[Any, ...], Site], KernelError | None]
-    runs: Callable[[Call, tuple[Any, ...]], Runs]
-    routes: Mapping[tuple[str, str], tuple[str, ...]]
-    dtypes: Mapping[str, tuple[DataType, ...]]
-    tensors: int = 2
+    __slots__ = ("check", "dtypes", "routes", "runs", "tensors")
+
+    def __init__(
+        self,
+        check: Callable[[OpSpec, Call, tuple[Any, ...], Site], KernelError | None],
+        runs: Callable[[Call, tuple[Any, ...]], Runs],
+        routes: Mapping[tuple[str, str], tuple[str, ...]],
+        dtypes: Mapping[str, tuple[DataType, ...]],
+        tensors: int = 2,
+    ) -> None:
+        self.check = check
+        self.runs = runs
+        self.routes = routes
+        self.dtypes = dtypes
+        self.tensors = tensors
 
 
 def memory_of(tensor: Any) -> str:
