@@ -11,6 +11,7 @@ from .runtime.jit import Kernel, jit
 from .runtime.platform import set_platform
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
+from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
@@ -34,9 +35,13 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    BlockMode,
+    CacheLine,
     CacheMode,
     CacheRwMode,
     DataFormat,
+    DcciDst,
+    DeqScale,
     HardEvent,
     Hardware,
     MaskMode,
@@ -45,6 +50,7 @@ from .tracer.language.enums import (
     RoundMode,
     SelMode,
     TPosition,
+    pad_t,
 )
 from .tracer.language.functions import ceildiv, static_assert
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
@@ -58,15 +64,7 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import (
-    BinaryRepeatParams,
-    BrcbRepeatParams,
-    CopyRepeatParams,
-    MrgSortSrcList,
-    ShapeInfo,
-    UnaryRepeatParams,
-    VdeqInfo,
-)
+from .tracer.language.structs import MrgSortSrcList, ShapeInfo, VdeqInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 from .tracer.ops.vec_reduce_all import shared_tmp_size
@@ -81,15 +79,16 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
-    "BinaryRepeatParams",
-    "BrcbRepeatParams",
+    "BlockMode",
+    "CacheLine",
     "CacheMode",
     "CacheRwMode",
     "Compiled",
     "ConstExpr",
-    "CopyRepeatParams",
     "DataFormat",
     "DataType",
+    "DcciDst",
+    "DeqScale",
     "Field",
     "Finding",
     "GlobalAddress",
@@ -123,7 +122,6 @@ __all__ = [
     "TQue",
     "TQueBind",
     "Traced",
-    "UnaryRepeatParams",
     "VdeqInfo",
     "array",
     "bfloat16",
@@ -140,6 +138,7 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "pad_t",
     "property",
     "range",
     "set_platform",
@@ -155,6 +154,7 @@ __all__ = [
 _functions = functions()
 globals().update(_functions)
 __all__ += sorted(_functions)
+__all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
     from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
@@ -174,6 +174,9 @@ def __getattr__(name: str) -> Any:
     """Type checkers: the operations of the table. At run time: what the start does not need."""
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
+    if name in _structs.DECLARED:
+        value = globals()[name] = _structs.struct(name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -13,9 +13,13 @@ import numpy as np
 from ..tracer.language.dtypes import DataType, float32
 from ..tracer.language.enums import (
     CMPMODE,
+    BlockMode,
+    CacheLine,
     CacheMode,
     CacheRwMode,
     DataFormat,
+    DcciDst,
+    DeqScale,
     HardEvent,
     Hardware,
     MaskMode,
@@ -24,8 +28,9 @@ from ..tracer.language.enums import (
     RoundMode,
     SelMode,
     TPosition,
+    pad_t,
 )
-from ..tracer.language.structs import StructArg
+from ..tracer.language.structs import ELEMENT, StructArg
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
 from .literals import integer, literal, string
@@ -69,18 +74,26 @@ def _small(p: Writer, value: int) -> str:
     return integer(value)[0]
 
 
-def _struct(p: Writer, value: StructArg) -> str:
+def _struct(p: Writer, value: StructArg, dtype: DataType | None = None) -> str:
     """A parameter struct; its fields do not narrow by themselves."""
+    cls = value.cls
+    dtype = value.dtype or dtype
     parts = []
-    for part, cpp in zip(value.values, value.cls.ctypes, strict=False):
-        text = _array(p, part, cpp[:-2]) if cpp.endswith("[]") else spell(p, part)
-        if cpp and isinstance(part, Value) and part.type.cpp != cpp:
-            text = f"static_cast<{cpp}>({text})"
+    for part, cpp in zip(value.values, cls.wide if p.wide and cls.wide else cls.ctypes,
+                         strict=False):  # fmt: skip
+        if cpp == ELEMENT:
+            assert dtype is not None
+            text = _element(p, part, dtype)
+        else:
+            text = _numbers(p, part, cpp[:-2]) if cpp.endswith("[]") else spell(p, part)
+            if cpp and isinstance(part, Value) and part.type.cpp != cpp:
+                text = f"static_cast<{cpp}>({text})"
         parts.append(text)
-    return f"{value.cls.cpp}({', '.join(parts)})"
+    template = f"<{dtype.cpp}>" if dtype is not None and ELEMENT in cls.ctypes else ""
+    return f"{cls.cpp}{template}({', '.join(parts)})"
 
 
-def _array(p: Writer, values: tuple[Any, ...], cpp: str) -> str:
+def _numbers(p: Writer, values: tuple[Any, ...], cpp: str) -> str:
     """The name of a C++ array of these numbers."""
     name = p.declare_name("values")
     parts = [
@@ -102,16 +115,25 @@ def _mask_word(p: Writer, word: Any) -> str:
     return f"0x{word:x}ULL" if word > 9 else str(word)
 
 
-def _mask(p: Writer, value: tuple[Any, ...]) -> str:
-    """The name of an array of the two mask words; equal constant masks share one."""
-    words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
-    name = p.masks.get(words)
+def _array(p: Writer, cpp: str, base: str, parts: tuple[str, ...], constant: bool) -> str:
+    """The name of an array with these elements; equal constant ones share one."""
+    name = p.arrays.get(parts)
     if name is None:
-        name = p.declare_name("mask")
-        p.line(f"uint64_t {name}[2] = {{{', '.join(words)}}};")
-        if not any(isinstance(word, Value) for word in value):
-            p.masks[words] = name
+        name = p.declare_name(base)
+        p.line(f"{cpp} {name}[{len(parts)}] = {{{', '.join(parts)}}};")
+        if constant:
+            p.arrays[parts] = name
     return name
+
+
+def _sequence(p: Writer, value: tuple[Any, ...]) -> str:
+    """The two words of a mask, or structs."""
+    if value[0].__class__ is StructArg:
+        parts = tuple(_struct(p, item) for item in value)
+        known = not any(isinstance(part, Value) for item in value for part in item.values)
+        return _array(p, value[0].cls.cpp, "slices", parts, known)
+    words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
+    return _array(p, "uint64_t", "mask", words, not any(isinstance(w, Value) for w in value))
 
 
 def _enum(p: Writer, value: Any) -> str:
@@ -134,13 +156,15 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
     **dict.fromkeys(
-        (CMPMODE, CacheMode, CacheRwMode, DataFormat, Hardware, MaskMode, ReduceOrder, RoundMode),
+        (BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat, DcciDst, DeqScale,
+         Hardware, MaskMode, ReduceOrder, RoundMode),
         _enum,
     ),
+    pad_t: lambda p, v: f"pad_t::{v.name}",
     SelMode: lambda p, v: f"AscendC::SELMODE::{v.name}",
     StructArg: _struct,
-    tuple: _mask,
-}
+    tuple: _sequence,
+}  # fmt: skip
 
 
 def spell(p: Writer, value: Any) -> str:
@@ -153,7 +177,9 @@ def spell(p: Writer, value: Any) -> str:
 
 
 def _element(p: Writer, value: Any, dtype: DataType) -> str:
-    """A number that is stored in a tensor of `dtype`."""
+    """A number, or a struct with one, that is stored in a tensor of `dtype`."""
+    if value.__class__ is StructArg:
+        return _struct(p, value, dtype)
     if not isinstance(value, Value):
         return literal(value, dtype)[0]
     text = p.text[id(value)]
@@ -189,7 +215,7 @@ def _head(p: Writer, op: Op, plan: Plan) -> str:
     parts = [spell(p, op.args[k]) for k in plan.templates]
     if plan.typed:
         switch = [] if plan.set_mask is None else [spell(p, op.args[plan.set_mask])]
-        parts = [*(op.args[k].type.dtype.cpp for k in plan.types), *switch, *parts]
+        parts[:0] = [*(op.args[k].type.dtype.cpp for k in plan.typed), *switch]
     elif plan.set_mask is not None and not op.args[plan.set_mask]:
         parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name

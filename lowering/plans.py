@@ -21,7 +21,7 @@ _OBJECTS = frozenset(
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"cmp_mode", "mask_mode", "reduce_order", "sel_mode"}
+    | {"cache_line", "cmp_mode", "dcci_dst", "mask_mode", "reduce_order", "sel_mode"}
 )
 
 
@@ -37,10 +37,10 @@ class Plan:
     they are objects; `elements` are those that become a dtype of their own, or that of another
     operand; `templates` those in angle brackets; `rebinds` is the operand that names or holds
     something else behind the call (or -1), `variables` are those that have to be C++ variables;
-    `set_mask` the operand behind `isSetMask`, `types` the operands whose dtypes come before it, in
-    forms that are `typed` in any case. `text(printer, op, plan)`, filled in by `calls`, writes the
-    call or, for a pure operation, an expression with its precedence; `heads` caches the part up to
-    the parenthesis.
+    `set_mask` the operand behind `isSetMask`, `types` the operands whose dtypes come before it,
+    `typed` those whose dtypes come before all template arguments in any case. `text(printer, op,
+    plan)`, filled in by `calls`, writes the call or, for a pure operation, an expression with its
+    precedence; `heads` caches the part up to the parenthesis.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class Plan:
         }
         types = spec.extra.get("types", (0,))
         self.types = spec.extra.get("types_of", {}).get(form.name, types)
-        self.typed = form.name in spec.extra.get("typed", ())
+        self.typed = spec.extra.get("typed", {}).get(form.name, ())
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

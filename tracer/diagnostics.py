@@ -154,7 +154,8 @@ _rows(
             (
                 "An element-wise operation may work in place, on the very same elements; where a "
                 "source and the destination share only a part, later elements read what earlier "
-                "ones wrote, or not, as the pipe happens to run."
+                "ones wrote, or not, as the pipe happens to run. Nor may one copy write a byte "
+                "twice."
             ),
         ),
         (

@@ -7,8 +7,10 @@
 from . import (
     arith,
     buffers,
+    caching,
     cmpmask,
     cmpsel,
+    copies,
     copy,
     data,
     debug,
@@ -41,6 +43,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, cmpmask, cmpsel, buffers, copy, data, debug, deq, framework, masks, pools, quant, reduce,
-    reduce_all, tensors, vector, views,
+    arith, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq, framework, masks,
+    pools, quant, reduce, reduce_all, tensors, vector, views,
 )  # fmt: skip

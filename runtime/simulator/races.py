@@ -225,5 +225,5 @@ def _in_cache(store: Op, op: Op, which: int, writes: bool) -> Finding:
         f"is still in the data cache: the copy {effect} written back",
         op.site,
         notes=[("stored here", store.site)],
-        hint="write through data_copy, or clean the data cache after the store",
+        hint="write through data_copy, or call data_cache_clean_and_invalid after the store",
     )

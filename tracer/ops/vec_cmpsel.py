@@ -423,5 +423,5 @@ SELECT = _row(
         ),
     },
     types_of={"register": (0,)},
-    typed=("register",),
+    typed={"register": (0,)},
 )  # fmt: skip

@@ -243,7 +243,9 @@ CAST_DEQ = register(
         signatures=MappingProxyType(_CASTS),
         checks=(check_dtypes, check_cast),
         semantics=lambda form, args: dequantised,
-        extra=MappingProxyType({"types": (0, 1), "typed": ("count", "mask", "bits")}),
+        extra=MappingProxyType(
+            {"types": (0, 1), "typed": dict.fromkeys(("count", "mask", "bits"), (0, 1))}
+        ),
     )
 )
 
