@@ -489,6 +489,30 @@ def test_limits(make: Make, message: str) -> None:
     assert f"error {message}" in said(make)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda v: asc.data_copy(v.t, v.g, Params(1, 64 / 8)), "data_copy with block_len = 8.0"),
+        (lambda v: asc.data_copy(v.t, v.g, Params(v.n / 2, 1)), "data_copy with block_count = (f"),
+        (
+            lambda v: asc.data_copy_pad(v.g, v.t, Ext(1, 4.0)),
+            "data_copy_pad with block_len = 4.0",
+        ),
+        (slices([(0, 7.0, 0, 1, 8)], [(0, 7, 0, 1, 8)]), "data_copy with end_index = 7.0"),
+    ],
+)
+def test_numbers_are_integers(make: Make, message: str) -> None:
+    text = said(make)
+    assert f"error AT0106: {message}" in text
+    assert "Python's / gives a float, // an integer" in text
+
+
+def test_structs_in_the_dump() -> None:
+    with Kernel() as k:
+        slices([(0, 7, 0, 1, 8)], [(8, 15, 0, 1, 16)])(Tensors(k))
+    assert "SliceInfo(8, 15, 0, 1, 16)" in k.trace.dump()
+
+
 def test_elements_of_eight_bytes_are_padded_with_zero_only() -> None:
     text = said(
         lambda v: asc.data_copy_pad(v.t, v.g, Ext(1, 24), ExtPad(int64, True, 0, 1, 5)), int64

@@ -12,6 +12,7 @@ import linecache
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -477,10 +478,14 @@ def finding(
     severity: str = "error",
     table: str = "",
 ) -> Finding:
-    """Build a finding from sites; the code must stand in the table."""
+    """Build a finding from sites; the code must stand in the table. Equal notes become one."""
     assert code in CODES, code
     stack = stack_of(site)
-    resolved = tuple((text, span_of(place)) for text, place in notes)
+    counts = Counter((text, span_of(place)) for text, place in notes)
+    resolved = tuple(
+        (f"{text} ({count} times)" if count > 1 else text, span)
+        for (text, span), count in counts.items()
+    )
     spans = stack[:1] + tuple(span for _, span in resolved if span is not None)
     return Finding(code, message, spans, hint, severity, stack, resolved, table)
 

@@ -251,10 +251,14 @@ Bound: TypeAlias = tuple[str, Any, int, int, int]
 
 
 def outside(spec: OpSpec, bounds: Iterable[Bound], site: Site) -> KernelError | None:
-    """Each number that is known lies in its range."""
+    """Each number is an integer and, where it is known, in its range."""
     for name, value, low, high, step in bounds:
         if isinstance(value, Value):
+            if value.type.kind == "f":
+                return _no_integer(spec, name, describe(value), site)
             continue
+        if not isinstance(value, int | np.integer):
+            return _no_integer(spec, name, repr(value), site)
         if not low <= value <= high:
             return error(
                 "AT0108",
@@ -270,6 +274,15 @@ def outside(spec: OpSpec, bounds: Iterable[Bound], site: Site) -> KernelError | 
                 hint=f"give a multiple of {step}",
             )
     return None
+
+
+def _no_integer(spec: OpSpec, name: str, value: str, site: Site) -> KernelError:
+    return error(
+        "AT0106",
+        f"{spec.name} with {name} = {value}",
+        site,
+        hint=f"{name} is an integer; Python's / gives a float, // an integer",
+    )
 
 
 def bad_element(

@@ -175,7 +175,7 @@ def _is_slices(value: Any) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(isinstance(v, struct("SliceInfo")) for v in value)
+        and all(isinstance(v, STRUCTS["slice"]) for v in value)
     )
 
 
@@ -219,6 +219,7 @@ STRUCTS: Final = _Structs(
     ext_pad="DataCopyPadExtParams",
     nd2nz="Nd2NzParams",
     nz2nd="Nz2NdParamsFull",
+    slice="SliceInfo",
     init_const="InitConstValueParams",
 )
 

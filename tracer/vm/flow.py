@@ -45,11 +45,13 @@ class Flow:
     """The analysis of one code object."""
 
     __slots__ = (
+        "_catching",
         "_handlers",
         "_joins",
         "_leader",
         "_live",
         "_loop_stops",
+        "_onward",
         "_raises",
         "instrs",
         "leaders",
@@ -77,6 +79,9 @@ class Flow:
                 code.handlers[k].target for k in range(start, end) if code.handlers[k] is not None
             }
         full = {n: tuple(set(s) | handlers[n]) for n, s in self.succ.items()}
+        #: Where control goes from a block, with a `raise` to its handler.
+        self._onward = {n: s or self._handler_of_raise(n) for n, s in self.succ.items()}
+        self._catching = {target for targets in handlers.values() for target in targets}
         self.loops = self._find_loops(full)
         self.loop_of = self._innermost()
         self._live = self._liveness(handlers)
@@ -97,6 +102,13 @@ class Flow:
         if last.op in _TERMINAL or end >= len(self.instrs):
             return ()
         return (end,)
+
+    def _handler_of_raise(self, leader: int) -> tuple[int, ...]:
+        last = self._last(leader)
+        handler = self._handlers[last]
+        if handler is None or self.instrs[last].op not in ("RAISE_VARARGS", "RERAISE"):
+            return ()
+        return (handler.target,)
 
     # -- loops -------------------------------------------------------------------------------
 
@@ -162,10 +174,10 @@ class Flow:
     def _reach(self, start: int, cut: frozenset[int], around: Iterable[NaturalLoop]) -> int:
         """Leaders reachable from `start`, not going on from `cut`.
 
-        From the header of a loop in `around` only its exits are followed: another iteration is
-        not part of this one's shape.
+        From the header of a loop in `around` only what follows the loop is: another iteration, and
+        how it leaves, is not part of this one's shape.
         """
-        headers = {loop.header: self._ways_out(loop) for loop in around}
+        headers = {loop.header: self._ways_out(loop, cut) for loop in around}
         seen = 0
         todo = [start]
         while todo:
@@ -173,12 +185,13 @@ class Flow:
             if seen >> n & 1 or n in cut:
                 continue
             seen |= 1 << n
-            todo += headers.get(n, self.succ[n])
+            todo += headers.get(n, self._onward[n])
         return seen
 
-    def _ways_out(self, loop: NaturalLoop) -> tuple[int, ...]:
-        """The exits of a loop that go on: nothing is shared with a later iteration's exception."""
-        return tuple(n for n in loop.exits if not self.only_raises(n, _NOWHERE))
+    def _ways_out(self, loop: NaturalLoop, stops: frozenset[int]) -> tuple[int, ...]:
+        """Where a loop goes on: nothing is shared with a later iteration's exception."""
+        ends = sorted(self.loop_stops(loop, stops))
+        return tuple(n for n in ends if not self.only_raises(n, _NOWHERE))
 
     def reaches(self, start: int, goal: int, within: int) -> bool:
         """Whether `goal` is reachable from `start` through the leaders in `within`."""
@@ -195,10 +208,14 @@ class Flow:
         return False
 
     def _entries(
-        self, starts: tuple[int, ...], reach: list[int], around: list[NaturalLoop]
+        self,
+        starts: tuple[int, ...],
+        reach: list[int],
+        around: list[NaturalLoop],
+        stops: frozenset[int],
     ) -> frozenset[int]:
         """Where code shared by two or more of the starts is entered."""
-        headers = {loop.header: self._ways_out(loop) for loop in around}
+        headers = {loop.header: self._ways_out(loop, stops) for loop in around}
         shared = everything = 0
         for r in reach:
             shared |= everything & r
@@ -206,9 +223,10 @@ class Flow:
         entries = {s for s in starts if shared >> s & 1}
         for n in self.leaders:
             if everything >> n & 1 and not shared >> n & 1:
-                targets = headers.get(n, self.succ[n])
+                targets = headers.get(n, self._onward[n])
                 entries |= {t for t in targets if shared >> t & 1}
-        return frozenset(entries)
+        # Exceptions do not meet: each way has its own.
+        return frozenset(entries - self._catching)
 
     def joins(self, pc: int, starts: tuple[int, ...], stops: frozenset[int]) -> frozenset[int]:
         """Where control flows from several labels, at a construct at `pc`, come together."""
@@ -217,7 +235,7 @@ class Flow:
         if found is None:
             around = [p for p in self.loops_at(pc) if p.header not in stops]
             reach = [self._reach(n, stops, around) for n in starts]
-            found = self._joins[key] = self._entries(starts, reach, around)
+            found = self._joins[key] = self._entries(starts, reach, around, stops)
         return found
 
     def only_raises(self, label: int, stops: frozenset[int]) -> bool:
@@ -242,10 +260,7 @@ class Flow:
             op = self.instrs[last].op
             if op in ("RETURN_VALUE", "REJECTED"):
                 return False
-            targets = set(self.succ[n])
-            handler = self._handlers[last]
-            if op in ("RAISE_VARARGS", "RERAISE") and handler is not None:
-                targets.add(handler.target)
+            targets = set(self._onward[n])
             todo += targets - seen
             seen |= targets
         return True
@@ -320,7 +335,7 @@ class Flow:
                 if p.header not in stops and p.header != loop.header
             ]
             reach = [self._reach(n, stops, around) for n in loop.exits]
-            entries = set(self._entries(loop.exits, reach, around))
+            entries = set(self._entries(loop.exits, reach, around, stops))
             if loop.normal_exit is not None:
                 entries.add(loop.normal_exit)
             elif len(loop.exits) == 1:
