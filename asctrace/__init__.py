@@ -13,6 +13,7 @@ from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
 from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
+from .tracer.language.auto import LocalTensorAuto
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -35,6 +36,8 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -45,6 +48,7 @@ from .tracer.language.enums import (
     HardEvent,
     Hardware,
     MaskMode,
+    MemDsbT,
     PipeID,
     ReduceOrder,
     RoundMode,
@@ -52,7 +56,8 @@ from .tracer.language.enums import (
     TPosition,
     pad_t,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -79,6 +84,8 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
+    "AtomicDtype",
+    "AtomicOp",
     "BlockMode",
     "CacheLine",
     "CacheMode",
@@ -99,10 +106,13 @@ __all__ = [
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
+    "LocalTensorAuto",
     "Lowered",
     "MaskMode",
+    "MemDsbT",
     "MrgSortSrcList",
     "PipeID",
     "Property",
@@ -121,9 +131,12 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
     "VdeqInfo",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",

@@ -6,6 +6,8 @@
 
 from . import (
     arith,
+    atomics,
+    block_sync,
     buffers,
     caching,
     cmpmask,
@@ -16,11 +18,13 @@ from . import (
     debug,
     deq,
     framework,
+    list_tensor,
     masks,
     pools,
     quant,
     reduce,
     reduce_all,
+    system,
     tensors,
     vector,
     views,
@@ -43,6 +47,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq, framework, masks,
-    pools, quant, reduce, reduce_all, tensors, vector, views,
+    arith, atomics, block_sync, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq,
+    framework, list_tensor, masks, pools, quant, reduce, reduce_all, system, tensors, vector, views,
 )  # fmt: skip
