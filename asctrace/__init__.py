@@ -13,6 +13,7 @@ from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
 from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
+from .tracer.language.auto import LocalTensorAuto
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -35,6 +36,8 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -44,13 +47,17 @@ from .tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MaskMode,
+    MemDsbT,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
     pad_t,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -62,9 +69,10 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import MrgSortSrcList, ShapeInfo
+from .tracer.language.structs import MrgSortSrcList, ShapeInfo, VdeqInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
+from .tracer.ops.vec_reduce_all import shared_tmp_size
 
 __version__ = "0.1.0"
 
@@ -76,6 +84,8 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
+    "AtomicDtype",
+    "AtomicOp",
     "BlockMode",
     "CacheLine",
     "CacheMode",
@@ -96,12 +106,17 @@ __all__ = [
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
+    "LocalTensorAuto",
     "Lowered",
+    "MaskMode",
+    "MemDsbT",
     "MrgSortSrcList",
     "PipeID",
     "Property",
+    "ReduceOrder",
     "RoundMode",
     "SelMode",
     "ShapeInfo",
@@ -116,8 +131,12 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
+    "VdeqInfo",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",
@@ -136,6 +155,7 @@ __all__ = [
     "property",
     "range",
     "set_platform",
+    "shared_tmp_size",
     "static_assert",
     "static_range",
     "uint8",

@@ -222,6 +222,33 @@ _rows(
             ),
         ),
         (
+            "AT0211",
+            "register not as the call needs it",
+            (
+                "Calls with `is_set_mask=False` go by the mask that is set and by its mode: in "
+                "normal mode it selects elements of each repeat, in counter mode it is the number "
+                "of elements. A call by count ends counter mode, others leave a mask behind. "
+                "Dequantisation goes by the scale that is set, of the form made for it; selection "
+                "without a mask by the bits that are set."
+            ),
+        ),
+        (
+            "AT0212",
+            "blocks do not meet",
+            (
+                "A call that waits for other blocks goes on only when they have come to the calls "
+                "that it waits for; on the device the kernel hangs otherwise."
+            ),
+        ),
+        (
+            "AT0213",
+            "atomic mode used wrongly",
+            (
+                "Atomic writes are a mode of the core: every copy to global memory combines in the "
+                "mode's dtype, until it is switched off, in the kernels that follow too."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",
@@ -264,6 +291,15 @@ _rows(
             "AT0307",
             "not simulated",
             "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
+        ),
+        (
+            "AT0308",
+            "automatic tensor without a place",
+            (
+                "asctrace places a LocalTensorAuto in memory of the kernel's one TPipe before the "
+                "statement that makes it runs, and orders all that touches it; with memory that is "
+                "divided by other means, or a size that is not known by then, it cannot."
+            ),
         ),
     ],
 )

@@ -6,15 +6,25 @@
 
 from . import (
     arith,
+    atomics,
+    block_sync,
     buffers,
     caching,
+    cmpmask,
     cmpsel,
     copies,
     copy,
     data,
     debug,
+    deq,
     framework,
+    list_tensor,
+    masks,
     pools,
+    quant,
+    reduce,
+    reduce_all,
+    system,
     tensors,
     vector,
     views,
@@ -37,6 +47,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, pools, tensors, vector,
-    views,
+    arith, atomics, block_sync, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq,
+    framework, list_tensor, masks, pools, quant, reduce, reduce_all, system, tensors, vector, views,
 )  # fmt: skip

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
+
+import numpy as np
 
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.ops._events import never_released
 from ...tracer.trace import Op, Trace, Value, describe
+from .atomics import Mode, left_on
 from .cache import DataCache
 from .clocks import queue_pipes
+from .deq import DeqScale
 from .engine import Engine
+from .masks import CmpMask, MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
+
+if TYPE_CHECKING:
+    from .meeting import Grid
 
 
 class Queue:
@@ -46,15 +54,31 @@ class Queue:
         )
 
 
+class Holder(Protocol):
+    """What has memory of the pipe and is no queue."""
+
+    def release(self, op: Op) -> None:
+        """`op` takes the memory back: what still names it is stale."""
+        ...
+
+
 class _Cache(dict[Any, Any]):
     """A dict that can be referred to weakly."""
 
 
 class Core:
-    """One core, reused for block after block. `per_block` registers caches to empty in between."""
+    """One core, reused for block after block. `per_block` registers caches to empty in between.
+
+    `leader` is another core of the same launch, when blocks run side by side.
+    """
 
     def __init__(
-        self, trace: Trace, memories: Iterable[str], params: SimParams, engine: Engine
+        self,
+        trace: Trace,
+        memories: Iterable[str],
+        params: SimParams,
+        engine: Engine,
+        leader: Core | None = None,
     ) -> None:
         self.trace = trace
         self.chip = chip = trace.chip
@@ -65,14 +89,30 @@ class Core:
             for name in memories
         }
         self.global_shadow = engine.shadow("GM")
-        self.cache = DataCache()
+        self.cache: DataCache = DataCache(leader.cache if leader else None)
         self.block = 0
+        #: The arguments of the launch, as the scalar program takes them.
+        self.arguments: Sequence[Any] = ()
+        #: What the blocks of the launch share, when they run side by side.
+        self.grid: Grid | None = None
+        #: The mode of copies to global memory, when they do not simply replace.
+        self.atomic: Mode | None = None
         self.queues: list[Queue] = []
+        #: TBufs and pools, which a reset of the pipe takes the memory of.
+        self.holders: list[Holder] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
         #: The latest wait for each event: the operation, and its epoch.
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        #: The vector mask, in programs where something depends on it.
+        self.masks: MaskRegister | None = None
+        #: What `set_deq_scale` set.
+        self.deq: DeqScale | None = None
+        #: The bits that `compare` without `dst` and `set_cmp_mask` leave.
+        self.cmp = CmpMask()
+        #: How far off approximations are.
+        self.random = self._seeded(0) if params.approximate else None
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: Event ids that are taken, with who took each.
@@ -90,6 +130,10 @@ class Core:
         """The memory a local tensor or queue lives in."""
         return self.memories[MEMORY[value.type.position]]
 
+    def _seeded(self, block: int) -> np.random.Generator:
+        """Random numbers of a block, the same in each run with one seed."""
+        return np.random.default_rng((self.params.seed or 0, block))
+
     def begin_run(self) -> None:
         """Forget everything of the launch before."""
         self._noted.clear()
@@ -98,7 +142,7 @@ class Core:
 
     def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
-        self.block = block
+        self.block = self.cache.block = block
         for memory in self.memories.values():
             memory.reset()
         self._caches = [link for link in self._caches if link() is not None]
@@ -107,17 +151,31 @@ class Core:
             if cache is not None:
                 cache.clear()
         self.queues.clear()
+        self.holders.clear()
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
+        self.deq = None
+        self.cmp.reset()
+        if self.random is not None:
+            self.random = self._seeded(block)
+        if self.masks is not None:
+            self.masks.reset()
         self.cache.lines.clear()
+        self.reset_modes()
         self.engine.begin_block(block)
+
+    def reset_modes(self) -> None:
+        """The modes of the core as a kernel finds them."""
+        self.atomic = None
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
-        self.cache.clean(self.block)
-        found: list[Finding] = []
+        if self.grid is None:
+            self.cache.clean(self.block)
+        found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
+        found += [] if self.masks is None else self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

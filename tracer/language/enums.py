@@ -114,6 +114,22 @@ class RoundMode(IntEnum):
     CAST_ODD = 6
 
 
+class MaskMode(IntEnum):
+    """What the vector mask means (`MaskMode`): elements of each repeat, or how many in all."""
+
+    NORMAL = 0
+    COUNTER = 1
+
+
+class ReduceOrder(IntEnum):
+    """What a maximum or minimum gives for each repeat, and in which order (`ReduceOrder`)."""
+
+    ORDER_VALUE_INDEX = 0
+    ORDER_INDEX_VALUE = 1
+    ORDER_ONLY_VALUE = 2
+    ORDER_ONLY_INDEX = 3
+
+
 class Hardware(IntEnum):
     """A physical memory (`Hardware`)."""
 
@@ -143,6 +159,33 @@ class CacheRwMode(IntEnum):
     READ = 1
     WRITE = 2
     RW = 3
+
+
+class AtomicDtype(IntEnum):
+    """Dtype of atomic writes, or that there are none (`AtomicDtype`)."""
+
+    ATOMIC_NONE = 0
+    ATOMIC_F32 = 1
+    ATOMIC_F16 = 2
+    ATOMIC_S16 = 3
+    ATOMIC_S32 = 4
+    ATOMIC_S8 = 5
+    ATOMIC_BF16 = 6
+
+
+class AtomicOp(IntEnum):
+    """What atomic writes do (`AtomicOp`)."""
+
+    ATOMIC_SUM = 0
+
+
+class MemDsbT(IntEnum):
+    """Whose accesses `data_sync_barrier` waits for: all, global memory, UB (`MemDsbT`)."""
+
+    ALL = 0
+    DDR = 1
+    UB = 2
+    SEQ = 3
 
 
 class DataFormat(IntEnum):

@@ -269,6 +269,23 @@ DECLARED: Final[dict[str, Declared]] = {
             ("uint32_t", "shape_value", 0),
         ),
     ),
+    "CheckLocalMemoryIAParam": Declared(
+        "What `check_local_memory_ia` watches: `enable_bit` is one of four registers, `start_addr` "
+        "and `end_addr` are in blocks of 32 bytes; the part begins behind `start_addr` and ends "
+        "with `end_addr`. `is_enable` switches the register on or off.",
+        (
+            ("uint8_t", "enable_bit", 0),
+            ("uint32_t", "start_addr", 0),
+            ("uint32_t", "end_addr", 0),
+            ("bool", "is_scalar_read", False),
+            ("bool", "is_scalar_write", False),
+            ("bool", "is_vector_read", False),
+            ("bool", "is_vector_write", False),
+            ("bool", "is_mte_read", False),
+            ("bool", "is_mte_write", False),
+            ("bool", "is_enable", False),
+        ),
+    ),
     "InitConstValueParams": Declared(
         "What `init_const_value` fills: `repeat_times` stretches of `block_num` blocks (32 bytes "
         "in L1) with `dst_gap` blocks between them, with `init_value`.",
@@ -385,3 +402,26 @@ class MrgSortSrcList(ParamStruct):
     def snapshot(self) -> StructArg:
         """The lists."""
         return StructArg(type(self), self.lists)
+
+
+class VdeqInfo(ParamStruct):
+    """Sixteen scales, offsets and signs for `set_deq_scale` (`AscendC::VdeqInfo`).
+
+    `scale` are numbers, `offset` integers from -256 to 255, `sign_mode` whether a result has a
+    sign; what is left out is 0.
+    """
+
+    cpp: ClassVar[str] = "AscendC::VdeqInfo"
+    #: Arrays, which the constructor takes by name.
+    ctypes: ClassVar[tuple[str, ...]] = ("float[]", "int16_t[]", "bool[]")
+    LENGTH: ClassVar[int] = 16
+
+    def __init__(self, scale: Any = None, offset: Any = None, sign_mode: Any = None) -> None:
+        self.scale = [0.0] * self.LENGTH if scale is None else scale
+        self.offset = [0] * self.LENGTH if offset is None else offset
+        self.sign_mode = [False] * self.LENGTH if sign_mode is None else sign_mode
+
+    def snapshot(self) -> StructArg:
+        """The three arrays."""
+        parts = (self.scale, self.offset, self.sign_mode)
+        return StructArg(type(self), tuple(map(tuple, parts)))

@@ -16,7 +16,7 @@ from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
-from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
+from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison, Widen
 from .heap import Entry, kind_of, what_is
 from .merge import (
     adopt,
@@ -26,6 +26,7 @@ from .merge import (
     spelled,
     variable,
     variable_type,
+    widen,
 )
 from .ranges import RangeState
 
@@ -88,18 +89,43 @@ class LoopTracer:
 
     def trace(self) -> int | list[Path]:
         """Trace the loop; returns how the run goes on."""
-        for _ in range(200):
-            paths = self._pass()
-            back = [p for p in paths if p.dest == self.loop.header]
-            if self._fits(back):
-                return self._finish(back, [p for p in paths if p.dest != self.loop.header])
-            self.entry.restore(self.vm, self.frame, truncate=True)
+        try:
+            for _ in range(200):
+                try:
+                    paths = self._pass()
+                    back = [p for p in paths if p.dest == self.loop.header]
+                    if self._fits(back):
+                        return self._finish(back, [p for p in paths if p.dest != self.loop.header])
+                except Widen as widen:
+                    if widen.tracer is not self:
+                        raise
+                    self._assume(widen.location, widen.dtype)
+                self.entry.restore(self.vm, self.frame, truncate=True)
+        finally:
+            for var in self.vars.values():
+                self.vm.provisional.pop(id(var), None)
         raise error("AT0901", "the types of a loop's variables do not settle", self.site)
+
+    def _assume(self, location: Any, dtype: DataType) -> None:
+        """Give a variable another type from the next pass on."""
+        parts: list[int] = []
+        while location[0] == "part":
+            parts.insert(0, location[2])
+            location = location[1]
+        if location[0] == "slot":
+            self.assumed.slots[location[1]] = _with_part(
+                self.assumed.slots[location[1]], parts, dtype
+            )
+        else:
+            key = location[1:]
+            self.assumed.heap[key] = _with_part(self.assumed.heap[key], parts, dtype)
 
     def _pass(self) -> list[Path]:
         vm, frame = self.vm, self.frame
         body = Block(vm.block)
         self.node = Loop(body, self.site)
+        for var in self.vars.values():
+            vm.provisional.pop(id(var), None)
         self.vars = {}
         for slot, type_ in self.assumed.slots.items():
             name = frame.code.slot_names[slot]
@@ -152,6 +178,8 @@ class LoopTracer:
             )
         var = variable(type_, self.vm.block, name)
         self.vars[location] = var
+        if isinstance(value, int) and isinstance(type_, DataType) and type_.kind != "f":
+            self.vm.provisional[id(var)] = (self, location, var)
         if value is UNBOUND:
             # Only the value of the last iteration is read, after the loop.
             self.vm.block.nodes.append(Declare(var, None, self.site))
@@ -274,6 +302,7 @@ class LoopTracer:
         else:
             found = variable_type([entry, value])
         if found is None:
+            widen(self.vm, [entry, value])
             return None
         if isinstance(type_, DataType) and isinstance(found, DataType) and type_ is not found:
             if found.kind == "f" and type_.is_int() and not isinstance(entry, Scalar):
@@ -340,7 +369,8 @@ class LoopTracer:
                 assert path.block is not None
                 path.block.nodes.append(Jump("return", path.site))
         returned = len(leave) < len(exits)
-        if self.counted is not None:
+        if self.counted is not None and (back or not self._runs_once()):
+            # Without a way back, only a range that may be empty is used up.
             leave.append(self._exhausted())
         self.entry.restore(vm, frame)
         vm.block.nodes.append(node)
@@ -410,6 +440,14 @@ class LoopTracer:
             block.nodes.append(Assign(names, values, path.site))
         if not is_tail(block, body, taken):
             block.nodes.append(Jump("continue", path.site))
+
+
+def _with_part(type_: Any, parts: list[int], dtype: DataType) -> Any:
+    """A type with the one at `parts` of its tuples exchanged."""
+    if not parts:
+        return dtype
+    first, *rest = parts
+    return (*type_[:first], _with_part(type_[first], rest, dtype), *type_[first + 1 :])
 
 
 def is_tail(block: Block, body: Block, taken: set[int]) -> bool:
