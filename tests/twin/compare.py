@@ -32,6 +32,8 @@ def left_out(trace: Trace) -> str | None:
                 return "C++ text of the kernel's own"
             if node.spec is debug.PRINTF:
                 return "printf is not looked at"
+            if "meets" in node.spec.extra:
+                return "blocks that wait for one another"
             if not has_text(node.spec):
                 return f"the header has no {node.spec.name}"
     return None

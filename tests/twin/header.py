@@ -64,6 +64,17 @@ def _enum_kinds() -> dict[str, type[IntEnum]]:
 ENUMS = _enum_kinds()
 
 
+#: Kinds of parameters that the header can pass on.
+_PASSED = (
+    frozenset({"int", "opt_int", "number", "const_int", "const_bool", "mask", "dtype", "address"})
+    | frozenset({"str", "slices"})
+    | _CLASSES.keys()
+    | STRUCTS.names.keys()
+    | ENUMS.keys()
+    | {f"opt_{kind}" for kind in ENUMS}
+)
+
+
 def has_text(spec: OpSpec) -> bool:
     """Whether the header, or C++ itself, has what the text of a row says."""
     return (
@@ -82,6 +93,7 @@ def _native(spec: OpSpec) -> bool:
         or "{0}" in spec.cpp
         or any(p.kind in ("shape_info", "shape_value") for f in spec.forms for p in f.params)
         or spec.name.endswith("get_shape_info")
+        or any(p.kind not in _PASSED for f in spec.forms for p in f.params if p.role != "host")
     )
 
 
@@ -257,9 +269,11 @@ def _name(spec: OpSpec) -> str:
     return match[1] if match else spec.cpp.removeprefix("AscendC::")
 
 
-def _element(overload: Overload) -> str:
+def _element(overload: Overload, k: int) -> str:
     """The element type that a `{dtype}` operand has."""
-    like = overload.plan.like
+    like = overload.plan.elements.get(k, 0)
+    if isinstance(like, dtypes.DataType):
+        return like.cpp
     if like == 0 and overload.spec.method:
         return "T"
     return f"typename twin::Same<T{like}>::type"
@@ -333,7 +347,7 @@ def _param(
         packing.append(f"call.pointer(p{k});")
     elif kind in STRUCTS:
         cls = STRUCTS[kind]
-        template = f"<{_element(overload)}>" if ELEMENT in cls.ctypes else ""
+        template = f"<{_element(overload, k)}>" if ELEMENT in cls.ctypes else ""
         params.append(f"const {cls.cpp.removeprefix('AscendC::')}{template}& p{k}")
         packing.append(f"p{k}.add(call);")
     elif kind == "slices":
@@ -354,7 +368,7 @@ def _param(
     else:
         cpp = param.cpp
         if cpp.startswith("{dtype"):
-            cpp = _element(overload)
+            cpp = _element(overload, k)
         elif not cpp:
             deduced.append(f"typename N{k}")
             cpp = f"N{k}"
