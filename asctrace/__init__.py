@@ -42,12 +42,14 @@ from .tracer.language.enums import (
     DataFormat,
     DcciDst,
     DeqScale,
+    GatherMaskMode,
     HardEvent,
     Hardware,
     PipeID,
     RoundMode,
     SelMode,
     TPosition,
+    TransposeType,
     pad_t,
 )
 from .tracer.language.functions import ceildiv, static_assert
@@ -62,7 +64,7 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import MrgSortSrcList, ShapeInfo
+from .tracer.language.structs import MrgSort4Info, MrgSortSrcList, ShapeInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
@@ -88,6 +90,7 @@ __all__ = [
     "DeqScale",
     "Field",
     "Finding",
+    "GatherMaskMode",
     "GlobalAddress",
     "GlobalTensor",
     "HardEvent",
@@ -99,6 +102,7 @@ __all__ = [
     "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
+    "MrgSort4Info",
     "MrgSortSrcList",
     "PipeID",
     "Property",
@@ -117,6 +121,7 @@ __all__ = [
     "TQue",
     "TQueBind",
     "Traced",
+    "TransposeType",
     "array",
     "bfloat16",
     "bool_",

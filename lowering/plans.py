@@ -14,7 +14,7 @@ REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
 #: Kinds of operands that are objects, never None; and of those that are constants.
 _OBJECTS = frozenset(
-    {"address", "allocator", "buf", "data", "global", "handle", "local", "pool", "queue"}
+    {"address", "allocator", "buf", "data", "four", "global", "handle", "local", "pool", "queue"}
     | {"shape_value", "tpipe"}
 )
 _CONSTANTS = frozenset(

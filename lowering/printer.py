@@ -69,9 +69,9 @@ class Printer(Writer):
             if fate == STATEMENT:
                 if text:  # else the call has written its lines itself
                     lines.append(f"{pad}{text};")
-            elif fate == BIND:
+            elif fate == BIND and text:  # else the call has set its variable itself
                 self._bind(node.result, text[0] if plan.pure else text)
-            elif text:  # else the constructor has declared its value itself
+            elif fate != BIND and text:  # else the constructor has declared its value itself
                 self._construct(node.result, text)
 
     def _inline(self, op: Op, text: str, prec: int) -> None:

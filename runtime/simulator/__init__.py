@@ -14,6 +14,7 @@ from . import (
     data,
     debug,
     framework,
+    moves,
     pools,
     tensors,
     vector,
@@ -37,6 +38,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, pools, tensors, vector,
-    views,
+    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, moves, pools, tensors,
+    vector, views,
 )  # fmt: skip

@@ -51,6 +51,10 @@ class Engine(Protocol):
         """Everything issued so far is over before anything issued later begins."""
         ...
 
+    def settle(self, pipe: int) -> None:
+        """Perform what was issued to `pipe` so far: somebody has to see what it leaves."""
+        ...
+
     def epoch(self, pipe: int) -> int:
         """A mark for `over`: what `pipe` does now."""
         ...
@@ -97,6 +101,9 @@ class ProgramOrder:
 
     def barrier(self) -> None:
         """Nothing to wait for."""
+
+    def settle(self, pipe: int) -> None:
+        """Everything is performed at once."""
 
     def epoch(self, pipe: int) -> int:
         """No clocks here."""
@@ -201,6 +208,9 @@ class Pipes:
     def barrier(self) -> None:
         """Merge all clocks."""
         self.clocks.barrier()
+
+    def settle(self, pipe: int) -> None:
+        """Everything is performed at once."""
 
     def epoch(self, pipe: int) -> int:
         """The pipe's own clock."""

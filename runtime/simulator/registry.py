@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...tracer.diagnostics import error
 from ...tracer.language.structs import StructArg
+from ...tracer.ops._moves import Where
 from ...tracer.ops.spec import OpSpec
 from ...tracer.trace import Op, Value
 
@@ -27,8 +28,8 @@ Emitter: TypeAlias = "Callable[[Op, Writer], None]"
 
 #: Does the work of a call whose operands are known and checked.
 Work: TypeAlias = Callable[[], Any]
-#: Shadow of the memory (None: not looked at), address range, whether it writes, operand's index.
-Access: TypeAlias = "tuple[Any, int, int, bool, int]"
+#: Shadow of the memory (None: not looked at), address range, whether it writes, the operand.
+Access: TypeAlias = "tuple[Any, int, int, bool, Where]"
 Stage: TypeAlias = "Callable[..., tuple[Work, tuple[Access, ...]]]"
 
 
@@ -135,6 +136,14 @@ def _collect(args: tuple[Any, ...], found: list[Value]) -> None:
             _collect(arg.values, found)
         elif isinstance(arg, tuple):
             _collect(arg, found)
+
+
+def rebound(op: Op) -> Value | None:
+    """The operand that the call makes name something else: its executor returns what."""
+    for arg, param in zip(op.args, op.form.params, strict=True):
+        if param.role == "rebind":
+            return arg  # type: ignore[no-any-return]
+    return None
 
 
 #: Specialisations kept for one operation before they are dropped.
