@@ -19,7 +19,7 @@ SIZE = 65536
 PLACE = 16384
 
 few = settings(
-    max_examples=12,
+    max_examples=8,
     phases=[Phase.generate],
     deadline=None,
     database=None,

@@ -253,7 +253,7 @@ def test_what_is_refused_when_run(
 def test_gathering_into_the_source_is_refused_when_run() -> None:
     memory = noise(0)
     put(memory, 2 * PLACE, np.arange(64, dtype=np.uint32) * 4 + 128)
-    with pytest.raises(KernelError, match="AT0117: gather writes .* they share 128 bytes"):
+    with pytest.raises(KernelError, match=r"AT0117: gather writes .* they share 128 bytes"):
         run("2201", memory, lambda n: asc.gather(
             tensor(asc.float32, 0), tensor(asc.float32, 0), tensor(asc.uint32, 2 * PLACE), 0, 64
         ))  # fmt: skip

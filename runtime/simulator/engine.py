@@ -14,7 +14,7 @@ from ...tracer.diagnostics import Finding
 from ...tracer.trace import Op
 from .clocks import PIPE_INDEX, SCALAR, Clocks
 from .races import Races
-from .registry import Executor, Timed, Work, staged
+from .registry import Access, Executor, Timed, Work, staged
 from .shadow import Shadow
 
 if TYPE_CHECKING:
@@ -53,6 +53,10 @@ class Engine(Protocol):
 
     def settle(self, pipe: int) -> None:
         """Perform what was issued to `pipe` so far: somebody has to see what it leaves."""
+        ...
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """`op` ends the run for what it read: a race may be why that is wrong."""
         ...
 
     def epoch(self, pipe: int) -> int:
@@ -104,6 +108,9 @@ class ProgramOrder:
 
     def settle(self, pipe: int) -> None:
         """Everything is performed at once."""
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """Nothing is looked for."""
 
     def epoch(self, pipe: int) -> int:
         """No clocks here."""
@@ -211,6 +218,19 @@ class Pipes:
 
     def settle(self, pipe: int) -> None:
         """Everything is performed at once."""
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """Compare the reads with what was there before."""
+        if self.races is None:
+            return
+        pipe = PIPE_INDEX[op.form.pipe or op.spec.pipe]
+        clock = self.clocks.known[pipe]
+        stamp = (pipe, clock[pipe], self.block, op, 0, False)
+        for shadow, start, stop, write, _ in accesses:
+            if not write:
+                shadow.read(start, stop, stamp, clock)
+        if self.races.conflicts:
+            self.races.report(accesses)
 
     def epoch(self, pipe: int) -> int:
         """The pipe's own clock."""

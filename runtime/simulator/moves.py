@@ -113,11 +113,16 @@ class _Fixed:
         self.move: Move | None = op.spec.semantics(call)
         self.places: list[Where] = [where for where, _ in tensors_of(op.args)]
         parts = self.move.parts if self.move is not None else ()
-        self.needs = {where: self._need(parts, where) for where in self.places}
+        self.needs = self._needs(parts)
         self._known: dict[tuple[int, ...], tuple[_Placed, ...]] = {}
 
-    def _need(self, parts: Sequence[Part], where: Where) -> int:
-        return max((part.stop() for part in parts if part.where == where), default=0)
+    def _needs(self, parts: Sequence[Part]) -> dict[Where, int]:
+        """How many bytes of each operand a call takes."""
+        needs: dict[Where, int] = dict.fromkeys(self.places, 0)
+        for part in parts:
+            if part.where != MEMORY:
+                needs[part.where] = max(needs[part.where], part.stop())
+        return needs
 
     def stage(self, tensors: Sequence[LocalView]) -> Staged:
         """Check the call at these operands and give its work."""
@@ -125,7 +130,7 @@ class _Fixed:
         if move is None:
             return _nothing, ()
         views = dict(zip(self.places, tensors, strict=True))
-        self._check(views, self.needs)
+        self._check(views, move.parts, self.needs)
         key = tuple([view[0] for view in tensors])
         placed = self._known.get(key)
         if placed is None:
@@ -133,13 +138,15 @@ class _Fixed:
         if move.data is None:
             assert move.work is not None
             return self._finish(placed, Data((), move.work))
-        engine = self.core.engine
-        engine.settle(_VECTOR)
-        data = move.data(_Seen(self, views))
-        if data.parts:
-            self._check(views, {where: self._need(data.parts, where) for where in self.places})
-            more = self._place(move, data.parts, views, placed)
-            placed = (*placed, *more)
+        self.core.engine.settle(_VECTOR)
+        try:
+            data = move.data(_Seen(self, views))
+            self._check(views, data.parts, self._needs(data.parts))
+            placed = (*placed, *self._place(move, data.parts, views, placed))
+        except KernelError:
+            # Wrong contents may be those of a race.
+            self.core.engine.suspect(self.op, _accesses(placed))
+            raise
         staged = self._finish(placed, data)
         for where, offsets, dtype in data.unset:
             for at in (offsets + self.address(views, where)).reshape(-1).tolist():
@@ -150,25 +157,25 @@ class _Fixed:
         """Where an operand begins."""
         return 0 if where == MEMORY else views[where][0]
 
-    def _check(self, views: dict[Where, LocalView], needs: dict[Where, int]) -> None:
+    def _check(
+        self, views: dict[Where, LocalView], parts: Sequence[Part], needs: dict[Where, int]
+    ) -> None:
         for where, (_, room, hold) in views.items():
+            need = needs[where]
+            if hold[0] and need <= room:
+                continue
+            writes = any(part.where == where and part.kind != READ for part in parts)
+            verb = "writes" if writes else "reads"
             if not hold[0]:
-                value = operand(self.op.args, where)
-                raise held_fault(self.op, value, self._verb(where), hold)
-            if needs.get(where, 0) > room:
-                raise self._short(where, needs[where], room)
+                raise held_fault(self.op, operand(self.op.args, where), verb, hold)
+            raise self._short(where, verb, need, room)
 
-    def _verb(self, where: Where) -> str:
-        parts = self.move.parts if self.move is not None else ()
-        writes = any(p.where == where and p.kind != READ for p in parts)
-        return "writes" if writes else "reads"
-
-    def _short(self, where: Where, need: int, room: int) -> KernelError:
+    def _short(self, where: Where, verb: str, need: int, room: int) -> KernelError:
         value = operand(self.op.args, where)
         size = value.type.dtype.sizeof()
         return error(
             "AT0201",
-            f"{self.op.spec.name} {self._verb(where)} elements 0 to {-(-need // size) - 1} of "
+            f"{self.op.spec.name} {verb} elements 0 to {-(-need // size) - 1} of "
             f"{describe(value)}, which has {max(room, 0) // size}",
             self.op.site,
             hint="make the access shorter or the buffer larger",
@@ -182,18 +189,18 @@ class _Fixed:
         before: Sequence[_Placed] = (),
     ) -> tuple[_Placed, ...]:
         """The parts at these addresses, after what can be wrong with them."""
-        placed = tuple(_Placed(part, self.address(views, part.where), self.memory)
-                       for part in parts if part.offsets.size)  # fmt: skip
-        for one in placed:
-            if fault := self._misplaced(one):
+        for part in parts:
+            if fault := self._misplaced(part, self.address(views, part.where)):
                 raise fault
+        placed = tuple(
+            _Placed(part, self.address(views, part.where), self.memory) for part in parts
+        )
         everything = [(p.part, p.base) for p in (*before, *placed)]
         if clash := shared(move, everything):
             raise self._overlap(*clash)
         return placed
 
-    def _misplaced(self, placed: _Placed) -> KernelError | None:
-        part, base = placed.part, placed.base
+    def _misplaced(self, part: Part, base: int) -> KernelError | None:
         if part.where == MEMORY:
             return self._bad_address(part)
         rest = base % part.start
@@ -245,13 +252,16 @@ class _Fixed:
             if one.part.kind == SCRATCH:
                 one.forget()
 
+        rows = _rows_in_order(writes)
+
         def work() -> Any:
             found = data.work(*[one.load() for one in reads])
-            for one, values in zip(writes, found, strict=True):
-                one.store(values)
+            for row in rows:
+                for one, values in zip(writes, found, strict=True):
+                    one.store(values[row], row)
             return data.result
 
-        return work, tuple([access for one in placed for access in one.accesses()])
+        return work, _accesses(placed)
 
     def unwritten(self, part: Part, address: int, base: int) -> KernelError:
         """The error of a read of what was never written."""
@@ -269,6 +279,20 @@ class _Fixed:
         )
 
 
+def _accesses(placed: Sequence[_Placed]) -> tuple[Access, ...]:
+    return tuple([access for one in placed for access in one.accesses()])
+
+
+def _rows_in_order(writes: Sequence[_Placed]) -> Sequence[slice]:
+    """The repeats that are written together: each alone where parts of several meet."""
+    rows = max((len(one.part.offsets) for one in writes), default=1)
+    if len(writes) > 1 and rows > 1:
+        touched = np.concatenate([one.part.bytes(one.base).reshape(-1) for one in writes])
+        if np.unique(touched).size != touched.size:
+            return [slice(r, r + 1) for r in range(rows)]
+    return [slice(None)]
+
+
 class _Placed:
     """A part at an address."""
 
@@ -278,7 +302,7 @@ class _Placed:
         self.part, self.base, self.memory = part, base, memory
         size = part.dtype.itemsize
         at = part.offsets + base
-        first = int(at.reshape(-1)[0])
+        first = int(at.reshape(-1)[0]) if at.size else 0
         steps = np.diff(at.reshape(-1))
         self._dense = bool((steps == size).all()) and first % size == 0
         self._index = at // size
@@ -299,15 +323,15 @@ class _Placed:
             return found.view(self.part.dtype)[..., 0]
         return found
 
-    def store(self, values: npt.NDArray[Any]) -> None:
-        """Write the elements."""
+    def store(self, values: npt.NDArray[Any], rows: slice) -> None:
+        """Write the elements of some repeats."""
         if self._dense:
-            self._view[...] = values
+            self._view[rows] = values
         elif self._index.ndim > self.part.offsets.ndim:
             flat = np.ascontiguousarray(values, self.part.dtype)
-            self._view[self._index] = flat[..., None].view(np.uint8)
+            self._view[self._index[rows]] = flat[..., None].view(np.uint8)
         else:
-            self._view[self._index] = values
+            self._view[self._index[rows]] = values
 
     def _starts(self) -> npt.NDArray[np.int64]:
         return (self.part.offsets + self.base).reshape(-1)
@@ -315,7 +339,7 @@ class _Placed:
     def missing(self) -> int | None:
         """The first address that was never written."""
         written = self.memory.written
-        if written is None:
+        if written is None or not self.part.offsets.size:
             return None
         starts = self._starts()
         low, high = int(starts.min()), int(starts.max()) + self.part.dtype.itemsize
@@ -331,7 +355,7 @@ class _Placed:
 
     def mark(self) -> None:
         """The elements are written."""
-        if self.memory.written is None:
+        if self.memory.written is None or not self.part.offsets.size:
             return
         starts, size = self._starts(), self.part.dtype.itemsize
         if self._dense:
@@ -348,6 +372,8 @@ class _Placed:
         """The bytes as ranges."""
         if self._accesses is None:
             size, starts = self.part.dtype.itemsize, np.unique(self._starts())
+            if not starts.size:
+                return ()
             cuts = np.flatnonzero(np.diff(starts) > size) + 1
             writes = self.part.kind != READ
             self._accesses = tuple(
@@ -372,7 +398,7 @@ class _Seen:
             fixed.core.engine.settle(SCALAR)
         room = self._views[where][1]
         if part.stop() > room:
-            raise fixed._short(where, part.stop(), room)
+            raise fixed._short(where, "reads", part.stop(), room)
         placed = _Placed(part, self._views[where][0], fixed.memory)
         if (missing := placed.missing()) is not None:
             raise fixed.unwritten(part, missing, placed.base)

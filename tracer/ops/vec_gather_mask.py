@@ -20,7 +20,6 @@ from ..language.dtypes import (
     int8,
     int16,
     int32,
-    int64,
     uint8,
     uint16,
     uint32,
@@ -153,19 +152,15 @@ GATHER_MASK = move_row(
 )
 
 
-def _remain(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
-    return int64.proxy(int64, recorder.block)  # type: ignore[no-any-return]
-
-
 _FROM_RESULT: Final = "use the number that gather_mask gives"
 GATHER_MASK_REMAIN_COUNT = counts_row(
     "vec_gather_mask",
     "get_gather_mask_remain_count",
     "GetGatherMaskRemainCount",
     "How many elements the last `gather_mask` of the block chose (`GetGatherMaskRemainCount`); "
-    "int64.",
+    "uint64.",
     REMAIN,
     "gather_mask",
     dict.fromkeys(("3510", "3002", "1001"), _FROM_RESULT),
-    _remain,
+    _count,
 )
