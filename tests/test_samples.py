@@ -111,3 +111,50 @@ def test_text_of_the_samples(name: str, line: str) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("\nmatches NumPy\n")
     assert line in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--rows", "3", "--columns", "37", "--k", "37", "--dtype", "float16"),
+        ("--rows", "1", "--columns", "1", "--k", "1"),
+        ("--rows", "2", "--columns", "3000", "--k", "77", "--blocks", "3"),
+    ],
+)
+def test_top_k(arguments: tuple[str, ...]) -> None:
+    ended = run("top_k.py", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "AscendC::Sort32(pairs, row_local, columns_local, " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--rows", "16", "--columns", "8"),
+        ("--rows", "1", "--columns", "100", "--dtype", "int16", "--blocks", "3"),
+        ("--rows", "50", "--columns", "3", "--dtype", "uint32", "--blocks", "1"),
+    ],
+)
+def test_transpose(arguments: tuple[str, ...]) -> None:
+    ended = run("transpose.py", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "(dst_list, src_list, AscendC::TransDataTo5HDParams(false, false, 1, " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("top_k.py", ("--k", "1001")),
+        ("top_k.py", ("--k", "0")),
+        ("top_k.py", ("--rows", "0")),
+        ("transpose.py", ("--columns", "0")),
+    ],
+)
+def test_sizes_that_make_no_sense(name: str, arguments: tuple[str, ...]) -> None:
+    ended = run(name, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert name in ended.stderr
