@@ -97,7 +97,9 @@ def top_k_kernel(
         asc.wait_flag(asc.HardEvent.V_MTE3, EVENT)
 
         asc.data_copy_pad(
-            scores_gm[row * k :], scores_local, asc.DataCopyExtParams(1, k * dtype.sizeof(), 0, 0, 0)
+            scores_gm[row * k :],
+            scores_local,
+            asc.DataCopyExtParams(1, k * dtype.sizeof(), 0, 0, 0),
         )
         asc.data_copy_pad(
             places_gm[row * k :], places_local, asc.DataCopyExtParams(1, k * 4, 0, 0, 0)

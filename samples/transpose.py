@@ -47,9 +47,7 @@ def transpose_kernel(x: asc.GlobalAddress, z: asc.GlobalAddress, rows: int, colu
         asc.set_flag(asc.HardEvent.V_MTE2, ZEROED)
         asc.wait_flag(asc.HardEvent.V_MTE2, ZEROED)
         into = asc.DataCopyExtParams(height, breadth * size, (columns - breadth) * size, 0, 0)
-        asc.data_copy_pad(
-            tile, x_gm[top * columns + left :], into, asc.DataCopyPadExtParams(dtype)
-        )
+        asc.data_copy_pad(tile, x_gm[top * columns + left :], into, asc.DataCopyPadExtParams(dtype))
         asc.set_flag(asc.HardEvent.MTE2_V, EVENT)
 
         asc.wait_flag(asc.HardEvent.MTE2_V, EVENT)

@@ -165,7 +165,7 @@ def test_a_race_on_a_tensor_of_a_list_names_it() -> None:
         findings, _ = outcome(list_too_early, (x, np.zeros_like(x)), schedule, seed)
         (race,) = findings
         assert race.code == "AT0208"
-        assert "trans_data_to_5hd on V (iteration 0) reads bytes" in race.message
+        assert "trans_data_to_5hd on V reads bytes" in race.message
         assert "`a` (LocalTensor of float16 in VECIN)" in race.message
 
 

@@ -100,6 +100,7 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "pad": lambda k: asc.DataCopyPadParams(True, 0, 1, 0),
     "ext_pad": lambda k: asc.DataCopyPadExtParams(float32, True, 0, 1, 0.5),
     "slices": lambda k: [asc.SliceInfo(0, 15, 0, 1, 16), asc.SliceInfo(0, 1, 0, 1, 2)],
+    "slice": lambda k: asc.SliceInfo(0, 15, 0, 1, 16),
     "nd2nz": lambda k: asc.Nd2NzParams(1, 4, 20, 0, 20, 4, 1, 0),
     "nz2nd": lambda k: asc.Nz2NdParamsFull(1, 4, 32, 1, 4, 32, 1),
     "init_const": lambda k: asc.InitConstValueParams(2, 4, 1, 0.5),

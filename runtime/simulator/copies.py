@@ -7,6 +7,7 @@ operand it touches (`Footprint`), and the shape of the NumPy views that do the w
 from __future__ import annotations
 
 from functools import partial
+from operator import setitem
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -21,15 +22,21 @@ from ...tracer.ops._copies import (
     SRC,
     Call,
     Number,
-    Run,
     Runs,
     bad_overlap,
     ranges,
 )
 from ...tracer.ops.data_pad import SET_PAD_VALUE, wide_padding
 from ...tracer.trace import Op, Value
-from .memory import POISON, GlobalView, LocalView, Memory, global_fault, local_fault
-from .memory import unwritten_fault as unwritten
+from .memory import (
+    POISON,
+    GlobalView,
+    LocalView,
+    Memory,
+    global_fault,
+    local_fault,
+    unwritten_fault,
+)
 from .registry import Access, Executor, Timed, Work, simulates, staged
 from .scalars import accessors, constant, converter
 from .written import SHIFT
@@ -38,19 +45,25 @@ if TYPE_CHECKING:
     from .core import Core
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+Array: TypeAlias = npt.NDArray[Any]
 #: Where a core remembers the number of `set_pad_value`.
 PADDING: Final = "padding"
 _BLOCK: Final = 1 << SHIFT
 
 
 class Footprint:
-    """The bytes that a copy touches in one operand, as offsets from its start."""
+    """The bytes that a copy touches in one operand, as offsets from its start.
 
-    __slots__ = ("bytes", "extent", "first", "ranges", "touched", "whole")
+    `whole` are the blocks that it fills, `touched` those that it touches, by number; where they
+    follow one another, `filled` and `span` are the same as ranges. `bytes` are what it writes of
+    other blocks.
+    """
+
+    __slots__ = ("bytes", "extent", "filled", "ranges", "span", "touched", "whole")
 
     def __init__(self, runs: Runs, side: int) -> None:
         starts, stops = ranges(runs, side)
-        self.first, self.extent = int(starts[0]), int(stops[-1])
+        self.extent = int(stops[-1])
         self.ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
         # Local operands begin at whole blocks: the blocks do not depend on where they are.
         change = np.zeros(-(-self.extent // _BLOCK) * _BLOCK + 1, np.int32)
@@ -62,16 +75,29 @@ class Footprint:
         self.touched = np.flatnonzero(covered.any(axis=1))
         covered[whole] = False
         self.bytes = np.flatnonzero(covered)
+        self.span = _range(self.touched)
+        self.filled = None if self.bytes.size else _range(self.whole)
 
     def mark(self, memory: Memory, address: int) -> None:
         """The bytes are written."""
-        if memory.written is not None:
-            memory.written.add_parts(self.whole + (address >> SHIFT), self.bytes + address)
+        written = memory.written
+        if written is None:
+            return
+        if self.filled is not None:
+            written.add(address + self.filled[0] * _BLOCK, address + self.filled[1] * _BLOCK)
+        else:
+            written.add_parts(self.whole + (address >> SHIFT), self.bytes + address)
 
     def missing(self, memory: Memory, address: int) -> int | None:
         """Address of the first byte that was never written."""
         written = memory.written
-        if written is None or written.complete(self.touched + (address >> SHIFT)):
+        if written is None:
+            return None
+        first = address >> SHIFT
+        if self.span is not None:
+            if written.holes.find(1, first + self.span[0], first + self.span[1]) < 0:
+                return None
+        elif written.complete(self.touched + first):
             return None
         for start, stop in self.ranges:
             found = written.missing(address + start, address + stop)
@@ -80,25 +106,51 @@ class Footprint:
         return None
 
 
-def _view(run: Run, side: int, data: memoryview, base: int) -> Bytes:
-    """The bytes of a run, one axis for each of the grid and one for the bytes in a row."""
-    shape = [axis[0] for axis in run.axes]
-    steps = [axis[1 + side] for axis in run.axes]
-    start = base + (run.src if side else run.dst)
-    return np.ndarray((*shape, run.nbytes), np.uint8, data, start, (*steps, 1))
+def _range(numbers: npt.NDArray[Any]) -> tuple[int, int] | None:
+    """Sorted numbers as a range, if they follow one another."""
+    if not numbers.size or numbers[-1] - numbers[0] + 1 != numbers.size:
+        return None
+    return int(numbers[0]), int(numbers[-1]) + 1
+
+
+class Shape:
+    """How the runs of a copy lie in one operand: views of any memory from an address on.
+
+    An element of a view is all the bytes in a row.
+    """
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, runs: Runs, side: int) -> None:
+        self._parts = [
+            (
+                tuple(axis[0] for axis in run.axes),
+                np.dtype((np.void, run.nbytes)),
+                run.src if side else run.dst,
+                tuple(axis[1 + side] for axis in run.axes),
+            )
+            for run in runs
+        ]
+
+    def views(self, data: memoryview, base: int) -> list[Array]:
+        """The bytes of each run."""
+        return [
+            np.ndarray(shape, dtype, data, base + start, steps)
+            for shape, dtype, start, steps in self._parts
+        ]
 
 
 class _Local:
     """An operand in on-chip memory."""
 
-    def __init__(self, op: Op, which: int, core: Core, runs: Runs, side: int) -> None:
-        self.op, self.which, self.side = op, which, side
+    def __init__(self, op: Op, which: int, core: Core, runs: Runs) -> None:
+        self.op, self.which = op, which
         self.memory = core.memory_of(op.args[which])
-        self.runs = runs
-        self.footprint = Footprint(runs, side)
-        self._views: dict[int, list[Bytes]] = {}
+        self.shape = Shape(runs, which)
+        self.footprint = Footprint(runs, which)
+        self._views: dict[int, list[Array]] = {}
 
-    def views(self, tensor: LocalView) -> list[Bytes]:
+    def views(self, tensor: LocalView) -> list[Array]:
         """The views of the runs, after what can be wrong."""
         address, room, hold = tensor
         footprint, memory = self.footprint, self.memory
@@ -107,12 +159,11 @@ class _Local:
             fault = local_fault(self.op, self.which, tensor, footprint.extent)
             if fault is not None:
                 raise fault
-            found = [_view(run, self.side, memory.bytes, address) for run in self.runs]
-            self._views[address] = found
-        if self.side == SRC:
+            found = self._views[address] = self.shape.views(memory.bytes, address)
+        if self.which == SRC:
             missing = footprint.missing(memory, address)
             if missing is not None:
-                raise unwritten(self.op, self.which, missing, address)
+                raise unwritten_fault(self.op, self.which, missing, address)
         return found
 
     def mark(self, tensor: LocalView) -> None:
@@ -121,7 +172,7 @@ class _Local:
 
     def accesses(self, tensor: LocalView) -> list[Access]:
         """The ranges for the search for races."""
-        address, shadow, writes = tensor[0], self.memory.shadow, self.side == DST
+        address, shadow, writes = tensor[0], self.memory.shadow, self.which == DST
         return [
             (shadow, address + start, address + stop, writes, self.which)
             for start, stop in self.footprint.ranges
@@ -131,20 +182,21 @@ class _Local:
 class _Global:
     """An operand in global memory."""
 
-    def __init__(self, op: Op, which: int, core: Core, runs: Runs, side: int) -> None:
-        self.op, self.which, self.side = op, which, side
+    def __init__(self, op: Op, which: int, core: Core, runs: Runs) -> None:
+        self.op, self.which = op, which
         self.shadow = core.global_shadow
-        self.runs = runs
-        starts, stops = ranges(runs, side)
+        self.shape = Shape(runs, which)
+        starts, stops = ranges(runs, which)
         self.first, self.extent = int(starts[0]), int(stops[-1])
         self.ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
 
-    def views(self, tensor: GlobalView) -> list[Bytes]:
+    def views(self, tensor: GlobalView) -> list[Array]:
         """The views of the runs, after what can be wrong."""
         memory, start, end = tensor
-        if start + self.first < 0 or start + self.extent > end:
-            raise global_fault(self.op, self.which, tensor, start + self.first, start + self.extent)
-        return [_view(run, self.side, memory.bytes, start) for run in self.runs]
+        first, stop = start + self.first, start + self.extent
+        if first < 0 or stop > end:
+            raise global_fault(self.op, self.which, tensor, first, stop)
+        return self.shape.views(memory.bytes, start)
 
     def mark(self, tensor: GlobalView) -> None:
         """Nobody asks what of global memory was written."""
@@ -154,54 +206,56 @@ class _Global:
         memory, at, _ = tensor
         if not memory.space.tracked:
             return []
-        base, writes = memory.base + at, self.side == DST
+        base, writes = memory.base + at, self.which == DST
         return [
             (self.shadow, base + start, base + stop, writes, self.which)
             for start, stop in self.ranges
         ]
 
 
-def _operand(op: Op, which: int, core: Core, runs: Runs, memory: str) -> _Local | _Global:
-    kind = _Global if memory == "GM" else _Local
-    return kind(op, which, core, runs, which)
-
-
 def scattered(op: Op, core: Core, call: Call, runs: Runs) -> Executor:
     """The executor of a copy with these runs."""
     copied = tuple(run for run in runs if run.fill is None)
     filled = tuple(run for run in runs if run.fill is not None)
-    target: Any = _operand(op, 0, core, (*copied, *filled), call.dst)
-    source: Any = _operand(op, 1, core, copied, call.src) if copied else None
+    target: Any = (_Global if call.dst == "GM" else _Local)(op, DST, core, (*copied, *filled))
+    source: Any = None
+    if copied:
+        source = (_Global if call.src == "GM" else _Local)(op, SRC, core, copied)
     patterns = _patterns(op, call.dtype, filled)
     register = any(run.fill == REGISTER for run in filled)
-    count = len(copied)
     overlaps = call.src == call.dst
 
-    def stage(*tensors: Any) -> tuple[Work, tuple[Access, ...]]:
+    def prepare(tensors: tuple[Any, ...]) -> Work:
         dst = tensors[0]
-        written, read = target.views(dst), []
-        accesses: list[Access] = []
+        written = target.views(dst)
+        parts = patterns
+        if register:
+            parts = _from_register(op, core, call, filled, patterns)
         if source is not None:
-            src = tensors[1]
-            read = source.views(src)
+            parts = [*source.views(tensors[1]), *parts]
             if overlaps:
-                at = dst[0], src[0]
+                at = dst[0], tensors[1][0]
                 if fault := bad_overlap(op.spec, op.args[0], op.args[1], at, runs, op.site):
                     raise fault
-            accesses += source.accesses(src)
         target.mark(dst)
-        accesses += target.accesses(dst)
-        fills = _from_register(op, core, call, filled, patterns) if register else patterns
+        if len(written) == 1:
+            return partial(setitem, written[0], ..., parts[0])
 
         def work() -> None:
-            for to, part in zip(written, read, strict=False):
-                to[...] = part
-            for to, part in zip(written[count:], fills, strict=True):
+            for to, part in zip(written, parts, strict=True):
                 to[...] = part
 
-        return work, tuple(accesses)
+        return work
 
-    return Timed(lambda *tensors: stage(*tensors)[0](), stage)
+    def run(*tensors: Any) -> None:
+        prepare(tensors)()
+
+    def stage(*tensors: Any) -> tuple[Work, tuple[Access, ...]]:
+        work = prepare(tensors)
+        accesses = [] if source is None else source.accesses(tensors[1])
+        return work, (*accesses, *target.accesses(tensors[0]))
+
+    return Timed(run, stage)
 
 
 # -- what fills -----------------------------------------------------------------------------------
@@ -225,7 +279,7 @@ def _number_type(op: Op) -> DataType | None:
     return None
 
 
-def _patterns(op: Op, dtype: DataType, filled: Runs) -> list[Bytes]:
+def _patterns(op: Op, dtype: DataType, filled: Runs) -> list[Array]:
     """What the runs are filled with; nobody knows what is not defined."""
     source = _number_type(op)
     convert = partial(constant, dtype=dtype) if source is None else converter(source, dtype)
@@ -236,13 +290,18 @@ def _patterns(op: Op, dtype: DataType, filled: Runs) -> list[Bytes]:
             part = _element(convert(run.fill.value), dtype)
         elif isinstance(run.fill, bytes):
             part = np.frombuffer(run.fill, np.uint8)
-        found.append(np.resize(part, run.nbytes))
+        found.append(_repeated(part, run.nbytes))
     return found
 
 
+def _repeated(part: Bytes, nbytes: int) -> Array:
+    """A pattern over and over, as one element."""
+    return np.resize(part, nbytes).view(np.dtype((np.void, nbytes)))
+
+
 def _from_register(
-    op: Op, core: Core, call: Call, filled: Runs, patterns: list[Bytes]
-) -> list[Bytes]:
+    op: Op, core: Core, call: Call, filled: Runs, patterns: list[Array]
+) -> list[Array]:
     """The same with the number that `set_pad_value` has set."""
     known = core.notes.get(PADDING)
     if known is None:
@@ -259,7 +318,7 @@ def _from_register(
             notes=[("set here", setter.site)],
             hint=f"give it as {call.dtype}, for example as a NumPy scalar of that dtype",
         )
-    return [np.resize(part, run.nbytes) for run in filled]
+    return [_repeated(part, run.nbytes) for run in filled]
 
 
 def padding(op: Op, core: Core, values: tuple[Any, ...], found: Executor) -> Executor:
@@ -272,7 +331,11 @@ def padding(op: Op, core: Core, values: tuple[Any, ...], found: Executor) -> Exe
         core.notes.pop(PADDING, None)
         return timed.stage(*tensors)
 
-    return Timed(lambda *tensors: stage(*tensors)[0](), stage)
+    def run(*tensors: Any) -> None:
+        core.notes.pop(PADDING, None)
+        timed.run(*tensors)
+
+    return Timed(run, stage)
 
 
 @simulates(SET_PAD_VALUE)

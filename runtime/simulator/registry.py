@@ -28,8 +28,12 @@ Emitter: TypeAlias = "Callable[[Op, Writer], None]"
 
 #: Does the work of a call whose operands are known and checked.
 Work: TypeAlias = Callable[[], Any]
-#: Shadow of the memory (None: not looked at), address range, whether it writes, the operand.
-Access: TypeAlias = "tuple[Any, int, int, bool, Where]"
+#: The kind of an atomic write: its name and the dtype, such as ("add", float32). Writes of one kind
+#: give the same result in any order.
+Atomic: TypeAlias = "tuple[str, Any]"
+#: Shadow of the memory (None: not looked at), address range, whether it writes (True, or the kind
+#: of an atomic write), the operand.
+Access: TypeAlias = "tuple[Any, int, int, bool | Atomic, Where]"
 Stage: TypeAlias = "Callable[..., tuple[Work, tuple[Access, ...]]]"
 
 

@@ -7,7 +7,7 @@ an operation takes a snapshot (`StructArg`) when it is recorded.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from ..diagnostics import error
 from ..trace import current
@@ -104,7 +104,7 @@ class Record(ParamStruct):
 # -- declared -------------------------------------------------------------------------------------
 
 
-class Declared(NamedTuple):
+class Declared:
     """A struct: what its docstring says, and (C++ type, name, default) of each field in order.
 
     The type `T` is the element type and "" that of a field that C++ does not see; the default of an
@@ -112,10 +112,19 @@ class Declared(NamedTuple):
     `most` the largest values.
     """
 
-    doc: str
-    fields: tuple[tuple[str, str, Any], ...]
-    wide: tuple[tuple[str, str], ...] = ()
-    most: tuple[int, ...] = ()
+    __slots__ = ("doc", "fields", "most", "wide")
+
+    def __init__(
+        self,
+        doc: str,
+        fields: tuple[tuple[str, str, Any], ...],
+        wide: tuple[tuple[str, str], ...] = (),
+        most: tuple[int, ...] = (),
+    ) -> None:
+        self.doc = doc
+        self.fields = fields
+        self.wide = wide
+        self.most = most
 
 
 _STRIDES = "`*_blk_stride` lies between the blocks of one repeat, `*_rep_stride` between repeats."

@@ -9,7 +9,7 @@ functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -62,13 +62,16 @@ DST: Final = 0
 SRC: Final = 1
 
 
-class Number(NamedTuple):
+class Number:
     """Bytes filled with a number, as elements of the destination's dtype."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
-class Run(NamedTuple):
+class Run:
     """`nbytes` in a row at each point of a grid.
 
     `axes` are (how many, distance in the destination, distance in the source), the outermost first;
@@ -76,14 +79,24 @@ class Run(NamedTuple):
     copied, else they are filled with these bytes or what else `fill` says.
     """
 
-    axes: tuple[tuple[int, int, int], ...]
-    nbytes: int
-    dst: int = 0
-    src: int = 0
-    fill: bytes | str | Number | None = None
+    __slots__ = ("axes", "dst", "fill", "nbytes", "src")
+
+    def __init__(
+        self,
+        axes: tuple[tuple[int, int, int], ...],
+        nbytes: int,
+        dst: int = 0,
+        src: int = 0,
+        fill: bytes | str | Number | None = None,
+    ) -> None:
+        self.axes = axes
+        self.nbytes = nbytes
+        self.dst = dst
+        self.src = src
+        self.fill = fill
 
 
-Runs: TypeAlias = tuple[Run, ...]
+Runs: TypeAlias = "tuple[Run, ...]"
 #: Disjoint ranges in order: their starts and ends.
 Ranges: TypeAlias = "tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]"
 
@@ -94,6 +107,11 @@ def _of(runs: Runs, side: int) -> list[Run]:
 
 def extent(runs: Runs, side: int) -> int:
     """How many bytes from the start of an operand a copy reaches."""
+    if len(runs) == 1 and not runs[0].axes:
+        run = runs[0]
+        if side and run.fill is not None:
+            return 0
+        return (run.src if side else run.dst) + run.nbytes
     return max(
         (
             (run.src if side else run.dst)
@@ -161,21 +179,20 @@ def bad_overlap(
 # -- calls ----------------------------------------------------------------------------------------
 
 
-class Call(NamedTuple):
+class Call:
     """What is known of every call: the dtype, the architecture, from which memory to which."""
 
-    dtype: DataType
-    arch: str
-    src: str
-    dst: str
+    __slots__ = ("arch", "dst", "dtype", "size", "src")
 
-    @property
-    def size(self) -> int:
-        """Bytes of an element."""
-        return self.dtype.sizeof()
+    def __init__(self, dtype: DataType, arch: str, src: str, dst: str) -> None:
+        self.dtype = dtype
+        self.size = dtype.sizeof()
+        self.arch = arch
+        self.src = src
+        self.dst = dst
 
 
-class Way(NamedTuple):
+class Way:
     """One overload of a copy.
 
     `check(spec, call, values, site)` finds a number that cannot be; operands of `values` may still
@@ -184,11 +201,21 @@ class Way(NamedTuple):
     come before the numbers.
     """
 
-    check: Callable[[OpSpec, Call, tuple[Any, ...], Site], KernelError | None]
-    runs: Callable[[Call, tuple[Any, ...]], Runs]
-    routes: Mapping[tuple[str, str], tuple[str, ...]]
-    dtypes: Mapping[str, tuple[DataType, ...]]
-    tensors: int = 2
+    __slots__ = ("check", "dtypes", "routes", "runs", "tensors")
+
+    def __init__(
+        self,
+        check: Callable[[OpSpec, Call, tuple[Any, ...], Site], KernelError | None],
+        runs: Callable[[Call, tuple[Any, ...]], Runs],
+        routes: Mapping[tuple[str, str], tuple[str, ...]],
+        dtypes: Mapping[str, tuple[DataType, ...]],
+        tensors: int = 2,
+    ) -> None:
+        self.check = check
+        self.runs = runs
+        self.routes = routes
+        self.dtypes = dtypes
+        self.tensors = tensors
 
 
 def memory_of(tensor: Any) -> str:
@@ -211,11 +238,12 @@ def plain(arg: Any) -> Any:
     return tuple(map(plain, arg)) if isinstance(arg, tuple) else arg
 
 
-def is_known(value: Any) -> bool:
+def is_known(value: tuple[Any, ...]) -> bool:
     """Whether no part is a runtime scalar."""
-    if isinstance(value, tuple):
-        return all(map(is_known, value))
-    return not isinstance(value, Value)
+    for part in value:
+        if isinstance(part, Value) or (part.__class__ is tuple and not is_known(part)):
+            return False
+    return True
 
 
 #: A number of a call: its name, the number, the least and the largest, what it is a multiple of.
@@ -223,10 +251,14 @@ Bound: TypeAlias = tuple[str, Any, int, int, int]
 
 
 def outside(spec: OpSpec, bounds: Iterable[Bound], site: Site) -> KernelError | None:
-    """Each number that is known lies in its range."""
+    """Each number is an integer and, where it is known, in its range."""
     for name, value, low, high, step in bounds:
         if isinstance(value, Value):
+            if value.type.kind == "f":
+                return _no_integer(spec, name, describe(value), site)
             continue
+        if not isinstance(value, int | np.integer):
+            return _no_integer(spec, name, repr(value), site)
         if not low <= value <= high:
             return error(
                 "AT0108",
@@ -242,6 +274,15 @@ def outside(spec: OpSpec, bounds: Iterable[Bound], site: Site) -> KernelError | 
                 hint=f"give a multiple of {step}",
             )
     return None
+
+
+def _no_integer(spec: OpSpec, name: str, value: str, site: Site) -> KernelError:
+    return error(
+        "AT0106",
+        f"{spec.name} with {name} = {value}",
+        site,
+        hint=f"{name} is an integer; Python's / gives a float, // an integer",
+    )
 
 
 def bad_element(
@@ -279,51 +320,89 @@ NO_ROUTE: Final = {
 }
 
 
+#: Ways, architectures and types of tensors that go together, and what follows from them.
+_ACCEPTED: dict[tuple[Any, ...], Call] = {}
+#: The same with all numbers of a call, and its runs and how many elements they reach.
+_REACHED: dict[tuple[Any, ...], tuple[Runs, tuple[int, ...]]] = {}
+_MAX_REACHED: Final = 4096
+
+
 def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """Dtypes, route, starts, numbers, lengths and overlap, as far as they are known."""
     way: Way = spec.extra["ways"][form.name]
-    site = recorder.site()
-    chip = recorder.trace.chip
-    tensors, values = args[: way.tensors], tuple(map(plain, args[way.tensors :]))
-    if way.tensors > 1 and args[0].dtype is not args[1].dtype:
-        raise error(
-            "AT0102",
-            f"{spec.name} from {describe(args[1])} to {describe(args[0])}: the dtypes differ",
-            site,
-            hint="copy between tensors of one dtype",
-        )
-    call = call_of(args, way, chip.arch)
-    _check_route(spec, way, call, tensors, recorder)
+    count = way.tensors
+    tensors, rest = args[:count], args[count:]
+    key = (id(way), recorder.trace.chip.arch, *[tensor.type for tensor in tensors])
+    call = _ACCEPTED.get(key)
+    if call is None:
+        call = _ACCEPTED[key] = _accepted(spec, way, tensors, recorder)
     for tensor in tensors:
-        if type(tensor.type) is LocalTensorType and (fault := rules.bad_start(spec, tensor, site)):
+        if tensor.type.__class__ is LocalTensorType and tensor.offset:
+            _start(spec, tensor, recorder)
+    values = rest if rest[0].__class__ is int else _numbers(spec, call, rest, recorder)
+    if not is_known(values):
+        if fault := way.check(spec, call, values, recorder.site()):
             raise fault
-    for arg in args[way.tensors :]:
-        if isinstance(arg, StructArg) and arg.dtype not in (None, call.dtype):
+        return
+    whole = (key, values)
+    reached = _REACHED.get(whole)
+    if reached is None:
+        if fault := way.check(spec, call, values, recorder.site()):
+            raise fault
+        runs = way.runs(call, values)
+        counts = tuple(-(-extent(runs, side) // call.size) for side in range(count))
+        if len(_REACHED) >= _MAX_REACHED:
+            _REACHED.clear()
+        reached = _REACHED[whole] = runs, counts
+    for tensor, need in zip(tensors, reached[1], strict=True):
+        if tensor.size.__class__ is int and need > tensor.size:
+            raise rules.too_short(spec, tensor, need, recorder.site())  # type: ignore[misc]
+    if call.src == call.dst and reached[0]:
+        _check_overlap(spec, tensors, reached[0], recorder)
+
+
+def _start(spec: OpSpec, tensor: Any, recorder: Recorder) -> None:
+    if fault := rules.bad_start(spec, tensor, recorder.site()):
+        raise fault
+
+
+def _numbers(
+    spec: OpSpec, call: Call, rest: tuple[Any, ...], recorder: Recorder
+) -> tuple[Any, ...]:
+    """The numbers of a call; a struct with an element type has that of the tensors."""
+    for arg in rest:
+        if arg.__class__ is StructArg and arg.dtype not in (None, call.dtype):
             raise error(
                 "AT0102",
                 f"{spec.name} of {call.dtype} with {arg.cls.__name__} of {arg.dtype}",
-                site,
+                recorder.site(),
                 hint=f"make it {arg.cls.__name__}({call.dtype}, ...)",
             )
-    if fault := way.check(spec, call, values, site):
-        raise fault
-    if not is_known(values):
-        return
-    runs = way.runs(call, values)
-    for side, tensor in enumerate(tensors):
-        count = -(-extent(runs, side) // call.size)
-        if fault := rules.too_short(spec, tensor, count, site):
-            raise fault
-    if call.src == call.dst and runs and (fault := _overlap(spec, tensors, runs, site)):
-        raise fault
+    return tuple(map(plain, rest))
 
 
-def _overlap(spec: OpSpec, tensors: Sequence[Any], runs: Runs, site: Site) -> KernelError | None:
-    """The overlap of two operands whose places are known."""
+def _check_overlap(spec: OpSpec, tensors: Sequence[Any], runs: Runs, recorder: Recorder) -> None:
+    """Two operands in one memory whose places are known."""
     dst, src = tensors
     if dst.base is not src.base or dst.offset is None or src.offset is None:
-        return None
-    return bad_overlap(spec, dst, src, (dst.offset, src.offset), runs, site)
+        return
+    site = recorder.site()
+    if fault := bad_overlap(spec, dst, src, (dst.offset, src.offset), runs, site):
+        raise fault
+
+
+def _accepted(spec: OpSpec, way: Way, tensors: Sequence[Any], recorder: Recorder) -> Call:
+    """The facts of a call whose tensors go together."""
+    if way.tensors > 1 and tensors[0].dtype is not tensors[1].dtype:
+        raise error(
+            "AT0102",
+            f"{spec.name} from {describe(tensors[1])} to {describe(tensors[0])}: the dtypes differ",
+            recorder.site(),
+            hint="copy between tensors of one dtype",
+        )
+    call = call_of(tensors, way, recorder.trace.chip.arch)
+    _check_route(spec, way, call, tensors, recorder)
+    return call
 
 
 def _check_route(

@@ -120,6 +120,11 @@ def _one(call: Call, slice: tuple[int, ...], dim: int) -> int:
 
 def _check_slices(spec: OpSpec, call: Call, values: tuple[Any, ...], site: Site) -> Any:
     dst, src, dims = values
+    fields: Any = STRUCTS["slice"].__slots__
+    for info in (*dst, *src):
+        bounds = ((name, value, 0, 2**32 - 1, 1) for name, value in zip(fields, info, strict=True))
+        if fault := outside(spec, bounds, site):
+            return fault
     if not is_known(values):
         return None
 
@@ -136,7 +141,7 @@ def _check_slices(spec: OpSpec, call: Call, values: tuple[Any, ...], site: Site)
         for side, info in (("destination", dst[dim]), ("source", src[dim])):
             start, end, stride, burst, shape = info
             where = f"dimension {dim} of the {side}"
-            if min(info) < 0 or start >= end or (shape and end >= shape):
+            if start >= end or (shape and end >= shape):
                 return wrong(
                     f"from {start} to {end} of {shape} in {where}",
                     "start_index < end_index < shape_value, counted from 0",

@@ -119,10 +119,11 @@ def _bit_runs(call: Call, values: tuple[Any, ...]) -> Runs:
     """The same with the number as bits."""
     bits = values[1][3] % 2 ** (8 * call.size)
     fill = int(bits).to_bytes(call.size, "little")
-    return tuple(
-        run._replace(fill=fill) if isinstance(run.fill, Number) else run
-        for run in _pad_runs(call, values)
-    )
+    runs = _pad_runs(call, values)
+    for run in runs:
+        if isinstance(run.fill, Number):
+            run.fill = fill
+    return runs
 
 
 def _dense_runs(call: Call, values: tuple[Any, ...]) -> Runs:
@@ -262,5 +263,7 @@ SET_PAD_VALUE = register(
             ),
         ),
         checks=(_check_register,),
+        # NumPy integers keep their dtype.
+        extra=MappingProxyType({"freeze": lambda value: value}),
     )
 )

@@ -111,8 +111,8 @@ class OpSpec:
     dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
     have, by name; `types` are the operands whose dtypes are the leading template arguments, `typed`
     names the one whose dtype comes before other template arguments, `refused` are overloads that
-    only Ascend C has, each with the reason; `completes(form, args, recorder)` gives the arguments
-    with what a call leaves to be found out.
+    only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change,
+    `completes(form, args, recorder)` gives the arguments with what a call leaves to be found out.
     """
 
     name: str
@@ -175,7 +175,7 @@ def _is_slices(value: Any) -> bool:
     return (
         isinstance(value, list | tuple)
         and bool(value)
-        and all(isinstance(v, struct("SliceInfo")) for v in value)
+        and all(isinstance(v, STRUCTS["slice"]) for v in value)
     )
 
 
@@ -235,6 +235,7 @@ STRUCTS: Final = _Structs(
     ext_pad="DataCopyPadExtParams",
     nd2nz="Nd2NzParams",
     nz2nd="Nz2NdParamsFull",
+    slice="SliceInfo",
     init_const="InitConstValueParams",
     gather_repeat="GatherRepeatParams",
     gather_mask_params="GatherMaskParams",
@@ -333,6 +334,8 @@ class OpFunction:
         self.spec = spec
         self.__name__ = spec.name
         self.__doc__ = spec.doc
+        self._freeze = spec.extra.get("freeze", _freeze)
+        self._completes = spec.extra.get("completes")
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
         self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
@@ -367,7 +370,10 @@ class OpFunction:
                 self._seen[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+        bound = tuple(map(self._freeze, bound))
+        if self._completes is not None:
+            bound = self._completes(form, bound, recorder)
+        return record(self.spec, form, bound, recorder)
 
     def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
         for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
@@ -504,9 +510,6 @@ class BoundOp:
 
 def record(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> Any:
     """Check and record a bound call; returns its result's proxy or None."""
-    completes = spec.extra.get("completes")
-    if completes is not None:
-        args = completes(form, args, recorder)
     for check in spec.checks:
         check(spec, form, args, recorder)
     result = spec.result(recorder, form, args) if spec.result is not None else None

@@ -231,6 +231,8 @@ def set_update(vm: Machine, frame: Frame, i: int) -> None:
 @handles("DICT_UPDATE")
 def dict_update(vm: Machine, frame: Frame, i: int) -> None:
     items = frame.stack.pop()
+    if not hasattr(items, "keys"):
+        raise TypeError(f"'{type(items).__name__}' object is not a mapping")
     vm.touch(frame.stack[-i])
     frame.stack[-i].update(items)
 
