@@ -55,7 +55,7 @@ def _gather_mask(p: Writer, op: Op, plan: Plan) -> Expression:
 @lowers(proposal.MRG_SORT_RESULT)
 def _mrg_sort_result(p: Writer, op: Op, plan: Plan) -> Expression:
     name = _result(p, op, "counts")
-    p.line(f"{plan.name}({', '.join(f'{name}[{k}]' for k in range(4))});")
+    p.line(f"{plan.name}({', '.join(f'{name}[{k}]' for k in range(plan.spec.extra['outputs']))});")
     return "", 0
 
 

@@ -434,6 +434,7 @@ def counts_row(
     before: str,
     lacks: dict[str, str],
     result: Callable[[Recorder, Form, tuple[Any, ...]], Value],
+    outputs: int = 0,
 ) -> OpSpec:
     """Add a row that reads what an earlier call left behind in a register (`Contents.note`)."""
 
@@ -459,6 +460,6 @@ def counts_row(
     return register(
         OpSpec(
             name, cpp, family, doc, (Form("get", ()),), pipe="V", checks=(check,),
-            semantics=semantics, result=result,
+            semantics=semantics, result=result, extra=MappingProxyType({"outputs": outputs}),
         )
     )  # fmt: skip

@@ -344,6 +344,7 @@ MRG_SORT_RESULT = counts_row(
     "mrg_sort that stops when a list is used up",
     {"1001": "architecture 1001 has no such register"},
     _four,
+    outputs=4,
 )
 
 

@@ -112,7 +112,8 @@ class OpSpec:
     have, by name; `types` are the operands whose dtypes are the leading template arguments, `typed`
     names the one whose dtype comes before other template arguments, `refused` are overloads that
     only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change,
-    `completes(form, args, recorder)` gives the arguments with what a call leaves to be found out.
+    `completes(form, args, recorder)` gives the arguments with what a call leaves to be found out,
+    `outputs` is the number of arguments behind the others that C++ fills by reference.
     """
 
     name: str

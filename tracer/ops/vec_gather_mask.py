@@ -149,6 +149,7 @@ GATHER_MASK = move_row(
     _gather_mask,
     result=_count,
     limits={"src1_pattern": (1, 7)},
+    outputs=1,
 )
 
 
