@@ -9,7 +9,7 @@ is brought up to there first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -134,6 +134,8 @@ class _Fixed:
         key = tuple([view[0] for view in tensors])
         placed = self._known.get(key)
         if placed is None:
+            if len(self._known) >= MAX_CACHED:
+                self._known.clear()
             placed = self._known[key] = self._place(move, move.parts, views)
         if move.data is None:
             assert move.work is not None
@@ -369,18 +371,39 @@ class _Placed:
         self.memory.forget(int(starts.min()), int(starts.max()) + self.part.dtype.itemsize)
 
     def accesses(self) -> tuple[Access, ...]:
-        """The bytes as ranges."""
+        """The bytes as ranges; many single elements that are read count as whole blocks."""
         if self._accesses is None:
-            size, starts = self.part.dtype.itemsize, np.unique(self._starts())
+            size, starts = self.part.dtype.itemsize, self._starts()
             if not starts.size:
                 return ()
-            cuts = np.flatnonzero(np.diff(starts) > size) + 1
-            writes = self.part.kind != READ
+            if self._dense:
+                runs = [(int(starts[0]), int(starts[-1]) + size)]
+            elif self.part.kind == READ and starts.size > _MANY:
+                runs = _blocks(starts, size)
+            else:
+                starts = np.sort(starts)
+                cuts = np.flatnonzero(np.diff(starts) > size) + 1
+                runs = [(int(run[0]), int(run[-1]) + size) for run in np.split(starts, cuts)]
+            writes, shadow = self.part.kind != READ, self.memory.shadow
             self._accesses = tuple(
-                (self.memory.shadow, int(run[0]), int(run[-1]) + size, writes, self.part.where)
-                for run in np.split(starts, cuts)
+                [(shadow, start, stop, writes, self.part.where) for start, stop in runs]
             )
         return self._accesses
+
+
+#: Elements that are still looked at one by one when races are sought.
+_MANY: Final = 64
+
+
+def _blocks(starts: npt.NDArray[np.int64], size: int) -> list[tuple[int, int]]:
+    """The ranges of whole blocks in which elements lie."""
+    first = int(starts.min()) // BLOCK_BYTES
+    touched = np.zeros((int(starts.max()) + size - 1) // BLOCK_BYTES - first + 3, np.int8)
+    touched[starts // BLOCK_BYTES - first + 1] = 1
+    touched[(starts + size - 1) // BLOCK_BYTES - first + 1] = 1
+    edges = np.flatnonzero(np.diff(touched)) + first
+    return [(int(a) * BLOCK_BYTES, int(b) * BLOCK_BYTES)
+            for a, b in zip(edges[::2], edges[1::2], strict=True)]  # fmt: skip
 
 
 class _Seen:
