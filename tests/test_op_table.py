@@ -374,6 +374,10 @@ def problems(spec: OpSpec) -> list[str]:
     return found
 
 
+#: Kinds that are tensors, or lists of them.
+TENSORS = ("global", "local", "tensors", "merge_lists")
+
+
 def form_problems(form: Form) -> Iterator[str]:
     names = [p.name for p in form.params]
     if len(set(names)) != len(names):
@@ -384,7 +388,7 @@ def form_problems(form: Form) -> Iterator[str]:
             yield f"{p.name}: unknown kind {p.kind!r}"
         if p.role not in ROLES:
             yield f"{p.name}: unknown role {p.role!r}"
-        if p.role in ("in", "out", "inout") and p.kind not in ("global", "local"):
+        if p.role in ("in", "out", "inout") and p.kind not in TENSORS:
             yield f"{p.name}: {p.kind} is no tensor, so not {p.role!r}"
         if p.required and optional:
             yield f"{p.name}: required, but behind an optional one"

@@ -180,7 +180,7 @@ def check_lists(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recor
 
 _SORTED: Final = (float16, float32)
 _ONE: Final = {arch: tuple((t,) for t in _SORTED) for arch in ("2201", "3510", "3002", "2002")}
-_LISTS: Final = (tensor("dst", "out"), Param("sort_list", "merge_lists"))
+_LISTS: Final = (tensor("dst", "out"), Param("sort_list", "merge_lists", "in"))
 _COUNTS: Final = (
     *_LISTS,
     Param("element_count_list", "counts"),
@@ -234,7 +234,7 @@ MRG_SORT4 = move_row(
     "mrg_sort4",
     "MrgSort4",
     _TEXT.format("`AscendC::MrgSort4`") + ".",
-    (Form("info", (_DST, Param("src", "merge_lists"), Param("params", "merge_info"))),),
+    (Form("info", (_DST, Param("src", "merge_lists", "in"), Param("params", "merge_info"))),),
     _PROPOSED,
     merge,
     checks=(check_lists,),
