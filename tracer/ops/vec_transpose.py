@@ -377,7 +377,8 @@ TRANS_DATA_TO_5HD = register(
         "addresses in UB, or tensors of uint64 with the addresses, which the call spoils. `dtype` "
         "is that of the elements where addresses do not tell it.",
         (
-            Form("tensors", (Param("dst_list", "tensors", "out"), Param("src_list", "tensors", "in"), _PARAMS)),
+            Form("tensors", (Param("dst_list", "tensors", "out"),
+                             Param("src_list", "tensors", "in"), _PARAMS)),
             Form("addresses", (Param("dst_list", "addresses"), Param("src_list", "addresses"),
                                _PARAMS, _DTYPE)),
             Form("stored", (tensor("dst", "inout"), tensor("src", "inout"), _PARAMS, _DTYPE)),
