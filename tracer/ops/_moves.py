@@ -9,7 +9,6 @@ bits), `Move.data` says so when the contents are there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -114,8 +113,7 @@ class Data(NamedTuple):
     unset: tuple[tuple[Where, Offsets, np.dtype[Any]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """What a call with known numbers does; without `data` its parts and its work are all there is.
 
     `overlap` says which operands may share bytes: none ("apart"); what a repeat reads and writes,
@@ -129,15 +127,19 @@ class Move:
     overlap: str = "apart"
 
 
-@dataclass(frozen=True, slots=True)
 class Call:
     """A call whose numbers are known: tensors are still the proxies, runtime numbers filled in."""
 
-    spec: OpSpec
-    form: Form
-    args: tuple[Any, ...]
-    arch: str
-    site: Site
+    __slots__ = ("arch", "args", "form", "site", "spec")
+
+    def __init__(
+        self, spec: OpSpec, form: Form, args: tuple[Any, ...], arch: str, site: Site
+    ) -> None:
+        self.spec = spec
+        self.form = form
+        self.args = args
+        self.arch = arch
+        self.site = site
 
     def __getitem__(self, name: str) -> Any:
         """The argument for a parameter."""
