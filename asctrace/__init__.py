@@ -45,7 +45,9 @@ from .tracer.language.enums import (
     GatherMaskMode,
     HardEvent,
     Hardware,
+    MaskMode,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
@@ -64,9 +66,10 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import MrgSort4Info, MrgSortSrcList, ShapeInfo
+from .tracer.language.structs import MrgSort4Info, MrgSortSrcList, ShapeInfo, VdeqInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
+from .tracer.ops.vec_reduce_all import shared_tmp_size
 
 __version__ = "0.1.0"
 
@@ -102,10 +105,12 @@ __all__ = [
     "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
+    "MaskMode",
     "MrgSort4Info",
     "MrgSortSrcList",
     "PipeID",
     "Property",
+    "ReduceOrder",
     "RoundMode",
     "SelMode",
     "ShapeInfo",
@@ -122,6 +127,7 @@ __all__ = [
     "TQueBind",
     "Traced",
     "TransposeType",
+    "VdeqInfo",
     "array",
     "bfloat16",
     "bool_",
@@ -141,6 +147,7 @@ __all__ = [
     "property",
     "range",
     "set_platform",
+    "shared_tmp_size",
     "static_assert",
     "static_range",
     "uint8",

@@ -90,6 +90,9 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
+    "vdeq_info": lambda k: asc.VdeqInfo(),
+    "mask_mode": lambda k: asc.MaskMode.NORMAL,
+    "reduce_order": lambda k: asc.ReduceOrder.ORDER_VALUE_INDEX,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
@@ -175,13 +178,24 @@ def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
 
 
 def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A count of whole repeats."""
+    """A count of whole repeats; into the register, sources of one dtype."""
+    if form.name.startswith("register"):
+        args[:2] = [local(name, 8192, dtype=asc.float16) for name in ("left", "right")]
     if form.name == "count":
         args[4] = 256
 
 
+def _scales(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Words for the scales."""
+    if form.name == "vector":
+        args[0] = local("vdeq", dtype=asc.uint64)
+
+
 def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A number goes with a mode of its own."""
+    """A number goes with a mode of its own, the register with bits."""
+    if form.name == "register":
+        args[2] = local("source", 8192, dtype=args[0].type.dtype)
+        args[5] = asc.SelMode.VSEL_CMPMASK_SPR
     if form.params[3].kind == "number":
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 
@@ -234,6 +248,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    "set_deq_scale": _scales,
     **dict.fromkeys(("data_copy", "init_const_value"), _blocks),
     "data_cache_preload": _preload,
     "transpose": _image,
@@ -262,19 +277,28 @@ BY_NAME: dict[str, Any] = {
     "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64, "src_base": 0, "dst_base": 0, "src1_pattern": 1,
     "mode_number": 4, "v_r_offset": 128, "h_repeat": 2, "v_repeat": 2, "dst_blk_stride": 1,
+    "mask_high": 0, "repeat": 2, "dst_rep_stride": 1, "src_blk_stride": 1, "src_rep_stride": 8,
 }  # fmt: skip
 
 
 def example(k: Kernel, spec: OpSpec, form: Form, param: Param) -> Any:
     """An operand; tensors are of a dtype that the row takes."""
     if param.kind == "local" and spec.signatures:
-        index = [p for p in form.params if p.kind == "local"].index(param)
+        index = _tensors_of(spec, form).index(param.name)
         return local("local", 8192 * index, dtype=spec.signatures[k.trace.chip.arch][0][index])
     if param.kind == "local" and spec.dtypes and param.role == "in":
         return local("source", 8192, dtype=spec.dtypes[k.trace.chip.arch][0])
     if param.kind == "local" and spec.dtypes:
         return local("local", dtype=spec.dtypes[k.trace.chip.arch][0])
-    return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)
+    return BY_NAME[param.name] if param.name in BY_NAME else EXAMPLES[param.kind](k)
+
+
+def _tensors_of(spec: OpSpec, form: Form) -> list[str]:
+    """The tensors that the signatures are in the order of: a form may lack some of them."""
+    own, *others = (
+        [p.name for p in f.params if p.kind == "local"] for f in (form, *spec.forms)
+    )
+    return max((names for names in others if set(own) <= set(names)), key=len)
 
 
 def chip_for(spec: OpSpec) -> Chip:

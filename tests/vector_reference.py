@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from asctrace.tracer.language.dtypes import DataType
+from asctrace.tracer.language.dtypes import DataType, float16, float32
+from asctrace.tracer.language.enums import RoundMode
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,20 @@ def _rsqrt(a: float) -> float:
     return _divide(1.0, _sqrt(a))
 
 
+#: What the calls that multiply by the scale of the core find there; a float16.
+SCALE = 0.3701171875
+RINT = Call((float16, float32), (RoundMode.CAST_RINT,))
+
+
+def _relu_cast(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def reference(a: Any, b: Any, call: Call) -> Any:
+        dst, src = call.dtypes[:2]
+        result = _largest(then(op(a, b), src), 0)
+        return _cast(result, Call((dst, src), (RoundMode.CAST_RINT,)))
+
+    return reference
+
+
 #: Significant bits, smallest exponent of a unit in the last place, largest number.
 _FORMAT = {
     "float16": (11, -24, 65504),
@@ -141,6 +156,8 @@ def _cast(value: Any, call: Call) -> Any:
     """By fractions: a whole number of units in the last place of the result."""
     dst, src = call.dtypes
     mode = call.options[0].name
+    if (dst.name, src.name) == ("float16", "int32"):
+        return _cast(then(then(value, float32) * SCALE, float32), RINT)
     if isinstance(value, float) and not math.isfinite(value):
         if dst.kind == "f" or math.isnan(value):
             return value if dst.kind == "f" else 0
@@ -205,4 +222,6 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "Copy": lambda a, call: a,
     # vec_vconv
     "Cast": _cast,
+    "AddReluCast": _relu_cast(operator.add),
+    "SubReluCast": _relu_cast(operator.sub),
 }

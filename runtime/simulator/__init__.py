@@ -8,14 +8,20 @@ from . import (
     arith,
     buffers,
     caching,
+    cmpmask,
     cmpsel,
     copies,
     copy,
     data,
     debug,
+    deq,
     framework,
+    masks,
     moves,
     pools,
+    quant,
+    reduce,
+    reduce_all,
     tensors,
     vector,
     views,
@@ -38,6 +44,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, moves, pools, tensors,
-    vector, views,
+    arith, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq, framework, masks,
+    moves, pools, quant, reduce, reduce_all, tensors, vector, views,
 )  # fmt: skip

@@ -14,7 +14,9 @@ from ...tracer.ops._events import never_released
 from ...tracer.trace import Op, Trace, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
+from .deq import DeqScale
 from .engine import Engine
+from .masks import CmpMask, MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
 
@@ -73,6 +75,12 @@ class Core:
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
         #: The latest wait for each event: the operation, and its epoch.
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        #: The vector mask, in programs where something depends on it.
+        self.masks: MaskRegister | None = None
+        #: What `set_deq_scale` set.
+        self.deq: DeqScale | None = None
+        #: The bits that `compare` without `dst` and `set_cmp_mask` leave.
+        self.cmp = CmpMask()
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: Event ids that are taken, with who took each.
@@ -110,6 +118,10 @@ class Core:
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
+        self.deq = None
+        self.cmp.reset()
+        if self.masks is not None:
+            self.masks.reset()
         self.cache.lines.clear()
         self.engine.begin_block(block)
 
@@ -117,7 +129,7 @@ class Core:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
         self.cache.clean(self.block)
-        found: list[Finding] = []
+        found: list[Finding] = [] if self.masks is None else self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

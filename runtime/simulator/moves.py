@@ -37,6 +37,7 @@ from ...tracer.ops._moves import (
 )
 from ...tracer.trace import Op, Value, describe
 from .clocks import PIPE_INDEX, SCALAR
+from .masks import normal_only, undefines_mask
 from .memory import BLOCK_BYTES, LocalView, Memory, held_fault
 from .registry import MAX_CACHED, Access, Executor, Timed, Work, emits, operands, rebound, simulates
 
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 Staged = tuple[Work, tuple[Access, ...]]
 _VECTOR = PIPE_INDEX["V"]
+#: Families that work under a mask of their own.
+_MASKED = ("vec_gather", "vec_scatter", "vec_bilinear")
 
 
 @simulates(family="vec_gather")
@@ -75,7 +78,10 @@ def _moves(op: Op, core: Core) -> Executor:
     def stage(*given: Any) -> Staged:
         return find(given).stage([given[k] for k in tensor_at])
 
-    return Timed(lambda *given: stage(*given)[0](), stage)
+    plain = Timed(lambda *given: stage(*given)[0](), stage)
+    if op.spec is vec_gather_mask.GATHER_MASK:
+        return undefines_mask(op, core, plain)
+    return normal_only(op, core, plain, keeps=False) if op.spec.family in _MASKED else plain
 
 
 def _filled(arg: Any, numbers: Any) -> Any:

@@ -23,6 +23,7 @@ from .arguments import arguments
 from .codegen import Writer
 from .core import Core
 from .engine import Engine, Pipes, ProgramOrder
+from .masks import MaskRegister, uses_register
 from .params import SimParams, SimResult
 from .queued import QueuedPipes
 from .registry import factory_of
@@ -44,6 +45,7 @@ class Program:
     _bound: dict[str, Any]
     _executed: list[tuple[str, Op]]
     _memories: tuple[str, ...]
+    _masked: bool
     _idle: list[_Machine] = field(default_factory=list)
 
 
@@ -54,6 +56,8 @@ class _Machine:
         self.params = params
         engine = _engine(params)
         self.core = Core(program.trace, program._memories, params, engine)
+        if program._masked:
+            self.core.masks = MaskRegister()
         names: dict[str, Any] = dict(program._bound)
         names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
@@ -77,6 +81,7 @@ def compile_trace(trace: Trace) -> Program:
         writer.bound,
         writer.executed,
         _memories(trace),
+        any(uses_register(op) for _, op in writer.executed),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..language.dtypes import DataType
+from ..language.dtypes import DataType, float16
 from ..language.enums import RoundMode
 
 
@@ -77,3 +77,33 @@ _CHOICE: dict[RoundMode, Callable[[Any, Any, Any], Any]] = {
     RoundMode.CAST_ROUND: _nearest_away,
     RoundMode.CAST_ODD: _odd,
 }
+
+
+def dequantised(values: Any, scale: Any) -> Any:
+    """int32 times a scale, rounded to float32 at each step, as float16 that saturates."""
+    product = values.astype(np.float32) * np.float32(scale)
+    return narrowed(product, float16, RoundMode.CAST_RINT)
+
+
+# -- reductions -----------------------------------------------------------------------------------
+
+
+def spread(values: Any, lanes: Any, width: int, fill: Any) -> Any:
+    """Values of the last axis at the lanes they belong to, `fill` at all others."""
+    if len(lanes) == width:
+        return values
+    found = np.full((*values.shape[:-1], width), fill, values.dtype)
+    found[..., lanes] = values
+    return found
+
+
+def tree_sum(values: Any) -> Any:
+    """The sum along the last axis: of neighbours, then of neighbouring sums, each rounded."""
+    while values.shape[-1] > 1:
+        if values.shape[-1] % 2:
+            rest = values[..., -1:]
+            values = values[..., 0:-1:2] + values[..., 1::2]
+            values = np.concatenate((values, rest), axis=-1)
+        else:
+            values = values[..., 0::2] + values[..., 1::2]
+    return values[..., 0]

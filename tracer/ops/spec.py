@@ -25,12 +25,21 @@ from ..language.enums import (
     GatherMaskMode,
     HardEvent,
     Hardware,
+    MaskMode,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
 )
-from ..language.structs import MrgSort4Info, MrgSortSrcList, ParamStruct, ShapeInfo, struct
+from ..language.structs import (
+    MrgSort4Info,
+    MrgSortSrcList,
+    ParamStruct,
+    ShapeInfo,
+    VdeqInfo,
+    struct,
+)
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -288,6 +297,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
+    "mask_mode": ("an asc.MaskMode", _is_a(MaskMode)),
+    "reduce_order": ("an asc.ReduceOrder", lambda v: v is None or isinstance(v, ReduceOrder)),
+    "vdeq_info": ("an asc.VdeqInfo", _is_a(VdeqInfo)),
     "cache_line": ("an asc.CacheLine", _is_a(CacheLine)),
     "dcci_dst": ("an asc.DcciDst", _is_a(DcciDst)),
     "gather_mask_mode": ("an asc.GatherMaskMode", _is_a(GatherMaskMode)),
