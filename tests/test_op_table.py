@@ -295,9 +295,7 @@ def example(k: Kernel, spec: OpSpec, form: Form, param: Param) -> Any:
 
 def _tensors_of(spec: OpSpec, form: Form) -> list[str]:
     """The tensors that the signatures are in the order of: a form may lack some of them."""
-    own, *others = (
-        [p.name for p in f.params if p.kind == "local"] for f in (form, *spec.forms)
-    )
+    own, *others = ([p.name for p in f.params if p.kind == "local"] for f in (form, *spec.forms))
     return max((names for names in others if set(own) <= set(names)), key=len)
 
 

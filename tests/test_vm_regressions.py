@@ -633,6 +633,16 @@ def test_messages_of_what_cannot_be_unpacked() -> None:
     assert concrete(lambda: some(1.5)) == some(1.5) == expected
 
 
+def test_message_of_a_division_by_zero_in_a_loop() -> None:
+    def shown() -> str:
+        try:
+            return str([k // 0 for k in range(2)])
+        except ZeroDivisionError as exc:
+            return str(exc)
+
+    assert concrete(shown) == shown()
+
+
 def test_message_of_what_is_no_mapping() -> None:
     def shown() -> str:
         try:

@@ -156,6 +156,9 @@ class Layout:
         if written is None:
             return None
         part = self.lanes[which]
+        # Almost always all blocks from the first element to the last one are written.
+        if written.holes.find(1, address >> 5, (address + part.extent + 31) >> 5) < 0:
+            return None
         if self.dense[which]:
             return written.missing(address, address + part.extent)
         return written.missing_of((part.offsets + address).reshape(-1))
@@ -163,10 +166,14 @@ class Layout:
     def mark(self, which: int, memory: Memory, address: int) -> None:
         """Note that an operand has been written."""
         part = self.lanes[which]
+        written = memory.written
         if self.dense[which]:
             memory.mark(address, address + part.extent)
-        elif memory.written is not None:
-            memory.written.add_all((part.offsets + address).reshape(-1), part.size)
+        elif (
+            written is not None
+            and written.holes.find(1, address >> 5, (address + part.extent + 31) >> 5) >= 0
+        ):
+            written.add_all((part.offsets + address).reshape(-1), part.size)
 
     def shared(
         self, addresses: Sequence[int], in_place: Callable[[int, int], bool]

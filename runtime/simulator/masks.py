@@ -292,7 +292,7 @@ def normal_only(op: Op, core: Core, plain: Executor, keeps: bool) -> Executor:
 
 
 def undefines_mask(op: Op, core: Core, plain: Timed) -> Executor:
-    """A call that sets the mode and the mask itself, whatever they were, and ends in normal mode."""
+    """A call that sets mode and mask itself, whatever they were, and ends in normal mode."""
     register = core.masks
     if register is None:
         return plain

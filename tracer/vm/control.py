@@ -132,10 +132,12 @@ def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> 
             hint="use it up, or end its `finally` or `with` by statements without runtime `if`",
         ) from None
     except Exception as exc:
-        if len(vm.controls) == controls or not vm.is_raised(exc):
+        if len(vm.controls) == controls:
             raise
         if not trap:
             raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
+        if not vm.is_raised(exc):
+            raise
         _trap(vm, frame, exc, site)
         return []
     finally:
