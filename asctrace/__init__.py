@@ -35,6 +35,8 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -46,6 +48,7 @@ from .tracer.language.enums import (
     HardEvent,
     Hardware,
     MaskMode,
+    MemDsbT,
     PipeID,
     ReduceOrder,
     RoundMode,
@@ -54,7 +57,8 @@ from .tracer.language.enums import (
     TransposeType,
     pad_t,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -81,6 +85,8 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
+    "AtomicDtype",
+    "AtomicOp",
     "BlockMode",
     "CacheLine",
     "CacheMode",
@@ -102,10 +108,12 @@ __all__ = [
     "KernelError",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
     "Lowered",
     "MaskMode",
+    "MemDsbT",
     "MrgSort4Info",
     "MrgSortSrcList",
     "PipeID",
@@ -125,10 +133,13 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
     "TransposeType",
     "VdeqInfo",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",

@@ -13,6 +13,8 @@ import numpy as np
 from ..tracer.language.dtypes import DataType, float32
 from ..tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -23,6 +25,7 @@ from ..tracer.language.enums import (
     HardEvent,
     Hardware,
     MaskMode,
+    MemDsbT,
     PipeID,
     ReduceOrder,
     RoundMode,
@@ -157,8 +160,8 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
     **dict.fromkeys(
-        (BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat, DcciDst, DeqScale,
-         Hardware, MaskMode, ReduceOrder, RoundMode, TransposeType),
+        (AtomicDtype, AtomicOp, BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat,
+         DcciDst, DeqScale, Hardware, MaskMode, MemDsbT, ReduceOrder, RoundMode, TransposeType),
         _enum,
     ),
     pad_t: lambda p, v: f"pad_t::{v.name}",

@@ -233,6 +233,22 @@ _rows(
             ),
         ),
         (
+            "AT0212",
+            "blocks do not meet",
+            (
+                "A call that waits for other blocks goes on only when they have come to the calls "
+                "that it waits for; on the device the kernel hangs otherwise."
+            ),
+        ),
+        (
+            "AT0213",
+            "atomic mode used wrongly",
+            (
+                "Atomic writes are a mode of the core: every copy to global memory combines in the "
+                "mode's dtype, until it is switched off, in the kernels that follow too."
+            ),
+        ),
+        (
             "AT0401",
             "wrong setting",
             "An option or an environment variable has a value that it cannot have.",

@@ -6,6 +6,8 @@
 
 from . import (
     arith,
+    atomics,
+    block_sync,
     buffers,
     caching,
     cmpmask,
@@ -16,12 +18,14 @@ from . import (
     debug,
     deq,
     framework,
+    list_tensor,
     masks,
     moves,
     pools,
     quant,
     reduce,
     reduce_all,
+    system,
     tensors,
     vector,
     views,
@@ -44,6 +48,7 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq, framework, masks,
-    moves, pools, quant, reduce, reduce_all, tensors, vector, views,
+    arith, atomics, block_sync, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq,
+    framework, list_tensor, masks, moves, pools, quant, reduce, reduce_all, system, tensors, vector,
+    views,
 )  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ...tracer.diagnostics import Finding, finding
@@ -12,6 +12,7 @@ from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.ops._events import never_released
 from ...tracer.trace import Op, Trace, Value, describe
+from .atomics import Mode, left_on
 from .cache import DataCache
 from .clocks import queue_pipes
 from .deq import DeqScale
@@ -19,6 +20,9 @@ from .engine import Engine
 from .masks import CmpMask, MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
+
+if TYPE_CHECKING:
+    from .meeting import Grid
 
 
 class Queue:
@@ -53,10 +57,18 @@ class _Cache(dict[Any, Any]):
 
 
 class Core:
-    """One core, reused for block after block. `per_block` registers caches to empty in between."""
+    """One core, reused for block after block. `per_block` registers caches to empty in between.
+
+    `leader` is another core of the same launch, when blocks run side by side.
+    """
 
     def __init__(
-        self, trace: Trace, memories: Iterable[str], params: SimParams, engine: Engine
+        self,
+        trace: Trace,
+        memories: Iterable[str],
+        params: SimParams,
+        engine: Engine,
+        leader: Core | None = None,
     ) -> None:
         self.trace = trace
         self.chip = chip = trace.chip
@@ -67,8 +79,14 @@ class Core:
             for name in memories
         }
         self.global_shadow = engine.shadow("GM")
-        self.cache = DataCache()
+        self.cache: DataCache = DataCache(leader.cache if leader else None)
         self.block = 0
+        #: The arguments of the launch, as the scalar program takes them.
+        self.arguments: Sequence[Any] = ()
+        #: What the blocks of the launch share, when they run side by side.
+        self.grid: Grid | None = None
+        #: The mode of copies to global memory, when they do not simply replace.
+        self.atomic: Mode | None = None
         self.queues: list[Queue] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
@@ -106,7 +124,7 @@ class Core:
 
     def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
-        self.block = block
+        self.block = self.cache.block = block
         for memory in self.memories.values():
             memory.reset()
         self._caches = [link for link in self._caches if link() is not None]
@@ -123,13 +141,17 @@ class Core:
         if self.masks is not None:
             self.masks.reset()
         self.cache.lines.clear()
+        self.atomic = None
         self.engine.begin_block(block)
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
-        self.cache.clean(self.block)
-        found: list[Finding] = [] if self.masks is None else self.masks.left()
+        if self.grid is None:
+            self.cache.clean(self.block)
+        found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
+        if self.masks is not None:
+            found += self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

@@ -146,7 +146,7 @@ class _Fixed:
         if move.data is None:
             assert move.work is not None
             return self._finish(placed, Data((), move.work))
-        self.core.engine.settle(_VECTOR)
+        self.core.engine.settle_pipe(_VECTOR)
         try:
             data = move.data(_Seen(self, views))
             self._check(views, data.parts, self._needs(data.parts))
@@ -424,7 +424,7 @@ class _Seen:
         """Elements of an operand."""
         fixed, part = self._fixed, Part(where, offsets, dtype, READ)
         if scalar:
-            fixed.core.engine.settle(SCALAR)
+            fixed.core.engine.settle_pipe(SCALAR)
         room = self._views[where][1]
         if part.stop() > room:
             raise fixed._short(where, "reads", part.stop(), room)

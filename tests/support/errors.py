@@ -317,6 +317,35 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0213",
+        "atomic-dtype",
+        "A copy of integers while atomic writes are of floats",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECOUT, 0, 16)
+            asc.duplicate(local, 1, 16)
+            asc.set_flag(asc.HardEvent.V_MTE3, 0)
+            asc.wait_flag(asc.HardEvent.V_MTE3, 0)
+            asc.set_atomic_add(asc.float32)
+            asc.data_copy(gm, local, 16)
+        """,
+    ),
+    refused(
+        "AT0212",
+        "in-a-branch",
+        "A barrier of all blocks that only some come to",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            if asc.get_block_idx() == 0:
+                asc.sync_all()
+        """,
+        blocks=3,
+    ),
+    refused(
         "AT0304",
         "chip",
         "An operation whose support by the chip is not known",

@@ -194,6 +194,30 @@ class ShapeInfoType(metaclass=_Interned):
         return "ShapeInfo"
 
 
+class ListTensorDescType(metaclass=_Interned):
+    """`AscendC::ListTensorDesc`."""
+
+    __slots__ = ()
+
+    cpp: ClassVar[str] = "AscendC::ListTensorDesc"
+
+    def __repr__(self) -> str:
+        return "ListTensorDesc"
+
+
+class TensorDescType(metaclass=_Interned):
+    """`AscendC::TensorDesc<T>`."""
+
+    __slots__ = ("cpp", "dtype")
+
+    def __init__(self, dtype: DataType) -> None:
+        self.dtype = dtype
+        self.cpp = f"AscendC::TensorDesc<{dtype.cpp}>"
+
+    def __repr__(self) -> str:
+        return f"TensorDesc of {self.dtype}"
+
+
 class ArrayType(metaclass=_Interned):
     """`T name[length]`, an array of the scalar unit; `element` is a dtype or a struct's type.
 
