@@ -152,6 +152,7 @@ def test_transpose(arguments: tuple[str, ...]) -> None:
         ("top_k.py", ("--k", "0")),
         ("top_k.py", ("--rows", "0")),
         ("transpose.py", ("--columns", "0")),
+        ("histogram.py", ("--bins", "1001")),
     ],
 )
 def test_sizes_that_make_no_sense(name: str, arguments: tuple[str, ...]) -> None:
@@ -169,6 +170,7 @@ SIZES = {
     "reduce_sum.py": _OF_VECTORS,
     "gelu.py": _OF_VECTORS,
     "quantize.py": _OF_VECTORS,
+    "histogram.py": ("--size 1 --bins 1", "--size 4096 --blocks 3", "--size 98309 --bins 100"),
 }
 #: A line of each kernel.
 LINES = {
@@ -177,6 +179,7 @@ LINES = {
     "reduce_sum.py": "AscendC::ReduceSum(part, x_local, work, count);",
     "gelu.py": "AscendC::Div(y_local, x_local, y_local, count);",
     "quantize.py": "AscendC::SetDeqScale(static_cast<half>(1.0f));",
+    "histogram.py": "AscendC::SetAtomicAdd<int32_t>();",
 }
 
 
