@@ -13,6 +13,7 @@ from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
 from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
+from .tracer.language.auto import LocalTensorAuto
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -111,6 +112,7 @@ __all__ = [
     "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
+    "LocalTensorAuto",
     "Lowered",
     "MaskMode",
     "MemDsbT",

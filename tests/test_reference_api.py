@@ -20,8 +20,12 @@ import pytest
 import asctrace as asc
 from asctrace.lowering.plans import Plan
 from asctrace.runtime.simulator import simulated
+from asctrace.runtime.simulator.registry import factory_of
+from asctrace.tracer.language.types import HandleType
 from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import KINDS, TABLE, Form, OpFunction, OpSpec
+from asctrace.tracer.trace import Op
+from tests.simulator_kit import Kernel
 
 load_all()
 REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_api.json").read_text("utf-8"))
@@ -33,13 +37,18 @@ OVERLOADS = [
 
 #: Calls without a counterpart, and why.
 MISSING = {
-    "LocalTensorAuto.__init__": "asctrace does not place and synchronise buffers by itself yet",
     "load_image_to_local": "image functions (AIPP) are not in scope yet",
     "set_aipp_functions": "image functions (AIPP) are not in scope yet",
     **dict.fromkeys(
         ("set_hf32_mode", "set_hf32_trans_mode", "set_mm_layout_transform"),
         "modes of the cube come with the matrix functions",
     ),
+}
+_HANDLES = "for pools written in C++ (EXTERN_IMPL_BUFPOOL), which alone make and keep TBufHandles"
+#: Calls that are lowered but end a run with AT0307, and why.
+NOT_SIMULATED = {
+    "TQueBind.init_buf_handle": _HANDLES,
+    "TQueBind.init_start_buf_handle": _HANDLES,
 }
 #: Overloads that cannot be traced, and why.
 UNFIT = {
@@ -206,5 +215,41 @@ def test_row_fits_the_prototypes(entry: dict[str, Any]) -> None:
 def test_missing_calls_say_why() -> None:
     names = {entry["name"] for entry in REFERENCE}
     assert MISSING.keys() <= names
+    assert NOT_SIMULATED.keys() <= names
     assert {name for name, _ in UNFIT} <= names
-    assert all(len(reason) > 20 for reason in (*MISSING.values(), *UNFIT.values()))
+    assert all(
+        len(reason) > 20 for reason in (*MISSING.values(), *UNFIT.values(), *NOT_SIMULATED.values())
+    )
+
+
+@pytest.mark.parametrize("name", NOT_SIMULATED)
+def test_calls_that_are_not_simulated_say_so(name: str) -> None:
+    """Even with a handle, which a kernel cannot make."""
+    spec = row_of(resolve(name)[1])
+    assert spec is not None
+    with Kernel() as k:
+        pipe = asc.TPipe()
+        queue, pool = asc.TQue(asc.TPosition.VECIN, 1), asc.TBufPool(asc.TPosition.VECIN)
+        pipe.init_buf_pool(pool, 1024)
+        handle = asc.TBufHandle(HandleType(), k.trace.body)
+        numbers = {"index": 0, "num": 1, "cur_pool_addr": 0, "len": 256}
+        operands = [numbers.get(p.name, handle) for p in spec.forms[0].params[1:]]
+        if "buf_pool" in [p.name for p in spec.forms[0].params]:
+            operands[0] = pool
+        getattr(queue, name.partition(".")[2])(*operands)
+        with pytest.raises(asc.KernelError) as caught:
+            asc.TBufHandle()
+    assert caught.value.code == "AT0306"
+    op = k.trace.body.nodes[-1]
+    assert isinstance(op, Op)
+    assert op.spec is spec
+    run: Any = factory_of(op)(op, None)  # type: ignore[arg-type]
+    with pytest.raises(asc.KernelError) as caught:
+        run()
+    (found,) = caught.value.findings
+    assert found.code == "AT0307"
+    method = name.partition(".")[2]
+    assert found.message == (
+        f"{method} serves pools written in C++, which the simulator does not have"
+    )
+    assert found.hint == "TBufPool.init_buffer places the buffers of a queue"

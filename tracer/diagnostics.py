@@ -292,6 +292,15 @@ _rows(
             "not simulated",
             "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
         ),
+        (
+            "AT0308",
+            "automatic tensor without a place",
+            (
+                "asctrace places a LocalTensorAuto in memory of the kernel's one TPipe before the "
+                "statement that makes it runs, and orders all that touches it; with memory that is "
+                "divided by other means, or a size that is not known by then, it cannot."
+            ),
+        ),
     ],
 )
 _rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from ...tracer.diagnostics import Finding, finding
@@ -52,6 +52,14 @@ class Queue:
         )
 
 
+class Holder(Protocol):
+    """What has memory of the pipe and is no queue."""
+
+    def release(self, op: Op) -> None:
+        """`op` takes the memory back: what still names it is stale."""
+        ...
+
+
 class _Cache(dict[Any, Any]):
     """A dict that can be referred to weakly."""
 
@@ -88,6 +96,8 @@ class Core:
         #: The mode of copies to global memory, when they do not simply replace.
         self.atomic: Mode | None = None
         self.queues: list[Queue] = []
+        #: TBufs and pools, which a reset of the pipe takes the memory of.
+        self.holders: list[Holder] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
@@ -133,6 +143,7 @@ class Core:
             if cache is not None:
                 cache.clear()
         self.queues.clear()
+        self.holders.clear()
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()

@@ -348,12 +348,33 @@ ROWS: list[Refused] = [
     refused(
         "AT0304",
         "chip",
-        "An operation whose support by the chip is not known",
+        "A chip that is not in the table",
         """
-        @asc.jit(soc="Ascend310P3")
+        @asc.jit(soc="Ascend610")
         def kernel(out: asc.GlobalAddress):
             local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
             asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "operation",
+        "An operation whose support by the chip is not known",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.fused_mul_add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "memory",
+        "A position whose memory the chip does not have",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            asc.TBuf(asc.TPosition.C2)
         """,
     ),
     refused(
@@ -386,6 +407,36 @@ ROWS: list[Refused] = [
         def kernel(out: asc.GlobalAddress):
             asc.inline("AscendC::PipeBarrier<PIPE_ALL>();")
         """,
+    ),
+    refused(
+        "AT0308",
+        "automatic-and-placed",
+        "An automatic tensor beside one at an address",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensorAuto(out.dtype, 64)
+            other = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, 64)
+            asc.add(other, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0308",
+        "automatic-size",
+        "An automatic tensor whose size changes from iteration to iteration",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in asc.range(n):
+                local = asc.LocalTensorAuto(out.dtype, (i + 1) * 8)
+                asc.data_copy(local, gm, 8)
+        """,
+        2,
     ),
     refused(
         "AT0401",

@@ -279,8 +279,9 @@ class BufferInfo:
     runtime scalar) each. `address` in bytes for tensors made at an address, None for what a pipe,
     pool or allocator places: `parent` is then the pool or allocator (None: the pipe), `shares` the
     pool whose memory a pool uses again. `epoch` counts the resets before: memory of different
-    epochs is the same memory. `tensors` has the type and the elements of a tensor in one of the
-    buffers, by dtype, once there was one.
+    epochs is the same memory. `resets` has the epochs of the pool and of all above it, `within` is
+    the row that the pool has its memory by. `tensors` has the type and the elements of a tensor in
+    one of the buffers, by dtype, once there was one.
     """
 
     owner: Value
@@ -292,6 +293,8 @@ class BufferInfo:
     parent: Value | None = None
     shares: BufferInfo | None = None
     epoch: int = 0
+    resets: tuple[int, ...] = ()
+    within: BufferInfo | None = None
     tensors: dict[DataType, tuple[Any, int | None]] = field(default_factory=dict, repr=False)
 
     @property
