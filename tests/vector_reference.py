@@ -60,6 +60,13 @@ def _divide(a: Any, b: Any) -> Any:
     return a / b
 
 
+def _divided(a: Any, b: Any, call: Call) -> Any:
+    if call.dst.kind == "f":
+        return _divide(a, b)
+    quotient = abs(a) // abs(b) if b else 1
+    return quotient if b and (a < 0) == (b < 0) else -quotient
+
+
 def _largest(a: Any, b: Any) -> Any:
     return a + b if a != a or b != b else max(a, b)
 
@@ -187,7 +194,7 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "Add": plain(operator.add),
     "Sub": plain(operator.sub),
     "Mul": plain(_times),
-    "Div": plain(_divide),
+    "Div": _divided,
     "Max": plain(_largest),
     "Min": plain(_smallest),
     "And": plain(operator.and_),

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
+import numpy as np
+
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
@@ -109,6 +111,8 @@ class Core:
         self.deq: DeqScale | None = None
         #: The bits that `compare` without `dst` and `set_cmp_mask` leave.
         self.cmp = CmpMask()
+        #: How far off approximations are.
+        self.random = self._seeded(0) if params.approximate else None
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: Event ids that are taken, with who took each.
@@ -125,6 +129,10 @@ class Core:
     def memory_of(self, value: Value) -> Memory:
         """The memory a local tensor or queue lives in."""
         return self.memories[MEMORY[value.type.position]]
+
+    def _seeded(self, block: int) -> np.random.Generator:
+        """Random numbers of a block, the same in each run with one seed."""
+        return np.random.default_rng((self.params.seed or 0, block))
 
     def begin_run(self) -> None:
         """Forget everything of the launch before."""
@@ -149,6 +157,8 @@ class Core:
         self.waits.clear()
         self.deq = None
         self.cmp.reset()
+        if self.random is not None:
+            self.random = self._seeded(block)
         if self.masks is not None:
             self.masks.reset()
         self.cache.lines.clear()
@@ -161,8 +171,7 @@ class Core:
         if self.grid is None:
             self.cache.clean(self.block)
         found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
-        if self.masks is not None:
-            found += self.masks.left()
+        found += [] if self.masks is None else self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from ...tracer.diagnostics import KernelError
 from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
+from ...tracer.ops._numeric import perturbed
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
 from ...tracer.ops.vec_brcb import BLOCKS, bad_step
 from ...tracer.trace import Op, Value
@@ -102,6 +103,8 @@ def _specialised(
     """The executor for one layout; None is a call that selects nothing."""
     if layout is None:
         return nothing
+    if core.random is not None and layout.semantics is None:
+        layout.semantics = _approximate(op, core)
     memory = core.memory_of(op.args[0])
     needs = [lanes.extent for lanes in layout.lanes]
     known: dict[tuple[int, ...], tuple[Work, tuple[Access, ...]]] = {}
@@ -128,6 +131,17 @@ def _specialised(
     if slots.scalar is None:
         return scaled(op, core, cell, timed)
     return _numbered(op, slots, cell, timed)
+
+
+def _approximate(op: Op, core: Core) -> Callable[..., Any] | None:
+    """What computes with the documented error, None where there is none."""
+    bound = op.spec.extra.get("approximate", {}).get(core.chip.arch)
+    exact: Any = op.spec.semantics
+    if op.spec.signatures:
+        exact = exact(op.form, op.args)
+    if bound is None or not op.args[0].type.dtype.is_float():
+        return None
+    return lambda *values: perturbed(exact(*values), bound, core.random)
 
 
 def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], timed: Timed) -> Executor:
