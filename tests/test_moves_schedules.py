@@ -236,3 +236,25 @@ def test_scatter_under_every_schedule() -> None:
         z = np.zeros_like(X)
         kernel[1](X, INDEX, z)
         np.testing.assert_array_equal(z, want)
+
+
+def automatic(x: asc.GlobalAddress, i: asc.GlobalAddress, z: asc.GlobalAddress):
+    for k in range(3 * asc.get_block_num()):
+        scores = asc.LocalTensorAuto(asc.float32, N)
+        indices = asc.LocalTensorAuto(asc.uint32, N)
+        pairs = asc.LocalTensorAuto(asc.float32, 2 * N)
+        merged = asc.LocalTensorAuto(asc.float32, 2 * N)
+        result = asc.LocalTensorAuto(asc.float32, N)
+        asc.data_copy(scores, tensor(x, k * N), N)
+        asc.data_copy(indices, tensor(i), N)
+        asc.sort32(pairs, scores, indices, 2)
+        lists = asc.MrgSortSrcList(asc.float32, pairs, pairs[N:])
+        asc.mrg_sort(merged, lists, asc.MrgSort4Info([32, 32], False, 3))
+        asc.gather_mask(result, merged, 1, False, 0, asc.GatherMaskParams(1, 2, 8, 0))
+        asc.data_copy(tensor(z, k * N), result, N)
+
+
+def test_automatic_tensors_are_synchronised() -> None:
+    x = np.random.default_rng(6).random((3, N), np.float32)
+    expected = -np.sort(-x, axis=1).reshape(-1)
+    check_clean(automatic, (x.reshape(-1), INDEX, np.zeros(3 * N, np.float32)), expected)
