@@ -172,12 +172,14 @@ def _cast(value: Any, call: Call) -> Any:
     exact = Fraction(value)
     if dst.kind != "f":
         return max(dst.lo, min(dst.hi, _rounded(exact, mode)))
+    # A fraction has no sign when it is zero.
+    sign = float(value)
     if dst is src:
-        return float(_rounded(exact, mode))
+        return math.copysign(_rounded(exact, mode), sign)
     bits, least, largest = _FORMAT[dst.name]
     exponent = max(_exponent(exact) - bits + 1, least)
     whole = _rounded(exact / Fraction(2) ** exponent, mode) * Fraction(2) ** exponent
-    return float(max(-largest, min(largest, whole)))
+    return math.copysign(max(-largest, min(largest, whole)), sign)
 
 
 def _exponent(value: Fraction) -> int:

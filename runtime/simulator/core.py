@@ -162,8 +162,12 @@ class Core:
         if self.masks is not None:
             self.masks.reset()
         self.cache.lines.clear()
-        self.atomic = None
+        self.reset_modes()
         self.engine.begin_block(block)
+
+    def reset_modes(self) -> None:
+        """The modes of the core as a kernel finds them."""
+        self.atomic = None
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""

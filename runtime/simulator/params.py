@@ -15,8 +15,8 @@ class SimParams:
     """How the simulator runs a trace.
 
     seed: the order of the blocks is shuffled by this seed, so that a kernel whose blocks depend on
-    one another shows it; None runs them from 0 up. The random schedule takes its choices from it
-    too.
+    one another shows it; None runs them from 0 up. Among blocks that wait for one another it
+    chooses which goes on. The random schedule takes its choices from it too.
     op_budget: operations with an effect plus loop iterations, over all blocks, after which the run
     is given up as a runaway loop (AT0206).
     check_uninitialised: report reads of on-chip memory that the block never wrote, or not since the
