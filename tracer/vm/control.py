@@ -268,7 +268,7 @@ def land(
     frame: Frame,
     groups: list[list[Path]],
     mark: Mark,
-    preferred: dict[int, Value] | None = None,
+    owns: dict[Any, Value] | None = None,
 ) -> tuple[list[Path], Mark]:
     """Bring groups of paths into tail blocks of an `if` chain in the current block.
 
@@ -290,7 +290,7 @@ def land(
     mark.insert(Declare(var, init, site))
     states = []
     for group in groups:
-        states.append(merged(vm, frame, group, mark, preferred)[0])
+        states.append(merged(vm, frame, group, mark, owns)[0])
     chain = Snapshot(vm, frame).mark()
     block = vm.block
     for number, state in enumerate(states):
