@@ -94,6 +94,7 @@ __all__ = [
     "Hardware",
     "Kernel",
     "KernelError",
+    "KernelType",
     "KernelWarning",
     "LaunchInfo",
     "LocalMemAllocator",
@@ -122,6 +123,8 @@ __all__ = [
     "bfloat16",
     "bool_",
     "ceildiv",
+    "core_num",
+    "current_soc",
     "float16",
     "float32",
     "float_",
@@ -133,11 +136,16 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "l0a_size",
+    "l0b_size",
+    "l0c_size",
+    "l1_size",
     "property",
     "range",
     "set_platform",
     "static_assert",
     "static_range",
+    "ub_size",
     "uint8",
     "uint16",
     "uint32",
@@ -149,16 +157,34 @@ globals().update(_functions)
 __all__ += sorted(_functions)
 
 if TYPE_CHECKING:
+    from .runtime.compiler import KernelType
     from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
     from .runtime.simulator import SimParams
+    from .runtime.soc import (
+        core_num,
+        current_soc,
+        l0a_size,
+        l0b_size,
+        l0c_size,
+        l1_size,
+        ub_size,
+    )
 
 #: What is loaded when it is asked for first, and from where.
 _LATER = {
     "Compiled": ".runtime.results",
+    "KernelType": ".runtime.compiler",
     "LaunchInfo": ".runtime.results",
     "Lowered": ".runtime.results",
     "SimParams": ".runtime.simulator",
     "Traced": ".runtime.results",
+    "core_num": ".runtime.soc",
+    "current_soc": ".runtime.soc",
+    "l0a_size": ".runtime.soc",
+    "l0b_size": ".runtime.soc",
+    "l0c_size": ".runtime.soc",
+    "l1_size": ".runtime.soc",
+    "ub_size": ".runtime.soc",
 }
 
 

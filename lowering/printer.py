@@ -60,12 +60,13 @@ class Printer(Writer):
             if fate == OTHER:
                 self._print[node.__class__](node)
                 continue
-            text = (plan.text or writer(plan))(self, node, plan)
             if fate == INLINE:
-                self._inline(node, *text)
+                self._inline(node, *(plan.text or writer(plan))(self, node, plan))
                 continue
+            # In front of the text: some calls write their lines themselves.
             if marks and node.site is not None:
                 self.mark(node.site)
+            text = (plan.text or writer(plan))(self, node, plan)
             if fate == STATEMENT:
                 if text:  # else the call has written its lines itself
                     lines.append(f"{pad}{text};")

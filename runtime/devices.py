@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..tracer.trace import Trace
 
 if TYPE_CHECKING:
+    from .compiler import Binary
+    from .jit import JitOptions
     from .results import LaunchInfo
     from .simulator import SimParams
 
@@ -19,7 +21,7 @@ class Device(Protocol):
 
     name: str
 
-    def compile(self, trace: Trace) -> Any:
+    def compile(self, trace: Trace, options: JitOptions) -> Any:
         """A program for this device; kept as long as the specialisation."""
 
     def launch(
@@ -33,7 +35,7 @@ class SimDevice:
 
     name = "sim"
 
-    def compile(self, trace: Trace) -> Any:
+    def compile(self, trace: Trace, options: JitOptions) -> Any:
         """The trace as the simulator wants it."""
         from .simulator import compile_trace
 
@@ -56,15 +58,17 @@ class SimDevice:
 
 
 class NpuDevice:
-    """The NPU: refuses with AT0305, which names where CANN was looked for."""
+    """The NPU; AT0305 names where CANN was looked for, when there is none."""
 
     name = "npu"
 
-    def compile(self, trace: Trace) -> Any:
-        """Refused."""
-        from . import cann
+    def compile(self, trace: Trace, options: JitOptions) -> Binary:
+        """The binary of a trace, from the cache or from the compiler."""
+        from ..lowering.text import TextOptions
+        from .compiler.traces import compile_trace
 
-        raise cann.refuse("compiling for the NPU")
+        text = options.text or TextOptions()
+        return compile_trace(trace, text, options.compiling(), options.always_compile)
 
     def launch(
         self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any

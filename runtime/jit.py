@@ -13,7 +13,6 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from ..tracer.chip import chip
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
@@ -26,6 +25,7 @@ from .tracebacks import boundary
 
 if TYPE_CHECKING:
     from ..lowering.text import TextOptions
+    from .compiler import CompileOptions, KernelType
     from .results import Compiled, LaunchInfo, Lowered, Traced
     from .simulator import SimParams
 
@@ -41,7 +41,8 @@ class JitOptions(NamedTuple):
     backend: 'auto', 'sim' or 'npu'. soc: the chip, such as 'Ascend910B1'. unroll_limit: a loop over
     a constant range unrolls up to this number of recorded operations. always_compile: trace and
     lower afresh at every use. name: the C++ name of the kernel. text: options of the emitted text.
-    sim: parameters of the simulator.
+    sim: parameters of the simulator. device_id: the number of the NPU. The rest are the
+    `CompileOptions` of the compiler; matmul_cube_only is AIC_ONLY where kernel_type says nothing.
     """
 
     backend: str | None = None
@@ -51,9 +52,30 @@ class JitOptions(NamedTuple):
     name: str | None = None
     text: TextOptions | None = None
     sim: SimParams | None = None
+    device_id: int | None = None
+    kernel_type: KernelType | None = None
+    opt_level: int | None = None
+    auto_sync: bool | None = None
+    auto_sync_log: str | None = None
+    debug: bool | None = None
+    bisheng_options: tuple[str, ...] | None = None
+    matmul_cube_only: bool = False
+
+    def compiling(self) -> CompileOptions:
+        """What of it is for the compiler; `TypeError` or `ValueError` for what cannot be."""
+        from .compiler import CompileOptions, KernelType
+
+        given = {name: getattr(self, name) for name in _COMPILING}
+        if self.matmul_cube_only and self.kernel_type is None:
+            given["kernel_type"] = KernelType.AIC_ONLY
+        return CompileOptions(**{k: v for k, v in given.items() if v is not None})
 
 
 _OPTIONS = JitOptions._fields
+#: The fields of `CompileOptions`.
+_COMPILING = (
+    "kernel_type", "opt_level", "auto_sync", "auto_sync_log", "debug", "bisheng_options",
+)  # fmt: skip
 
 
 def _options(given: dict[str, Any]) -> JitOptions:
@@ -66,7 +88,13 @@ def _options(given: dict[str, Any]) -> JitOptions:
     limit = given.get("unroll_limit")
     if limit is not None and (type(limit) is not int or limit < 0):
         raise ValueError(f"unroll_limit is {limit!r}, not a number from 0 up")
-    return JitOptions(**given)
+    device_id = given.get("device_id")
+    if device_id is not None and (type(device_id) is not int or device_id < 0):
+        raise ValueError(f"device_id is {device_id!r}, not a number from 0 up")
+    options = JitOptions(**given)
+    if any(given.get(name) is not None for name in _COMPILING):
+        options.compiling()
+    return options
 
 
 class Kernel:
@@ -169,7 +197,7 @@ class Kernel:
         found, values = self._dispatch(blocks, *args, **kwargs)
         program = found.program.get(target.name)
         if program is None:
-            program = found.program[target.name] = target.compile(found.trace)
+            program = found.program[target.name] = target.compile(found.trace, self.options)
         info = target.launch(program, values, int(blocks), stream, self.options.sim)
         for finding in info.findings:
             warn(finding, self._function)
@@ -200,7 +228,7 @@ class Kernel:
         target = device(platform.backend_name(self.options.backend))
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
-        program = found.program[target.name] = target.compile(found.trace)
+        program = found.program[target.name] = target.compile(found.trace, self.options)
         return Compiled(target.name, lowered, program)
 
     def _lowered(self, found: Specialisation) -> Lowered:
@@ -261,12 +289,13 @@ class Kernel:
         return tuple(keys), tuple(adapted)
 
     def _make_context(self) -> Context:
+        from .soc import profile
+
         options = self.options
-        soc = options.soc or platform.current.soc or knobs.SOC.get()
         limit = options.unroll_limit
         if limit is None:
             limit = knobs.UNROLL_LIMIT.get()
-        context = Context(chip(soc), TraceOptions(unroll_limit=limit))
+        context = Context(profile(platform.soc_name(options.soc)), TraceOptions(unroll_limit=limit))
         self._contexts[(platform.current.soc, *knobs.code_state())] = context
         return context
 

@@ -1,12 +1,11 @@
 """The process-wide choice of backend, chip and device: `asc.set_platform`.
 
 Precedence everywhere: an option of `asc.jit`, then `set_platform`, then the environment, then the
-default. May import `tracer` and `knobs`.
+default. May import `tracer`, `knobs` and `soc`.
 """
 
 from __future__ import annotations
 
-from ..tracer.chip import chip
 from . import knobs
 
 
@@ -36,7 +35,11 @@ def set_platform(
     if backend is not None and backend not in knobs.BACKENDS:
         raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")
     if soc is not None:
-        chip(soc)
+        from .soc import profile
+
+        profile(soc)
+    if device_id is not None and (type(device_id) is not int or device_id < 0):
+        raise ValueError(f"device_id is {device_id!r}, not a number from 0 up")
     current.backend, current.soc, current.device_id = backend, soc, device_id
 
 
@@ -44,3 +47,16 @@ def backend_name(option: str | None) -> str:
     """The backend of a launch: 'sim' or 'npu'."""
     name = option or current.backend or knobs.BACKEND.get()
     return "sim" if name == "auto" else name
+
+
+def soc_name(option: str | None) -> str:
+    """The chip of a launch, as somebody spelled it."""
+    return option or current.soc or knobs.SOC.get()
+
+
+def device_number(option: int | None) -> int:
+    """The number of the NPU of a launch."""
+    for choice in (option, current.device_id):
+        if choice is not None:
+            return choice
+    return knobs.DEVICE.get()

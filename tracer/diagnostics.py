@@ -30,6 +30,7 @@ class Kind(Enum):
 
     KERNEL = "your kernel is wrong"
     UNSUPPORTED = "not supported"
+    SETUP = "the toolchain or a setting"
     INTERNAL = "a defect of asctrace"
 
 
@@ -219,11 +220,6 @@ _rows(
                 "kernel has ended."
             ),
         ),
-        (
-            "AT0401",
-            "wrong setting",
-            "An option or an environment variable has a value that it cannot have.",
-        ),
     ],
 )
 _rows(
@@ -262,6 +258,47 @@ _rows(
             "AT0307",
             "not simulated",
             "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
+        ),
+    ],
+)
+_rows(
+    Kind.SETUP,
+    [
+        (
+            "AT0401",
+            "wrong setting",
+            (
+                "An option, an environment variable or a file that they name has a content that "
+                "it cannot have."
+            ),
+        ),
+        (
+            "AT0501",
+            "the compiler refuses the text",
+            (
+                "The text went through the checks and the compiler does not take it. Where the "
+                "compiler names a place, the finding has the Python line that it came from."
+            ),
+        ),
+        (
+            "AT0502",
+            "kernel too long for its jumps",
+            "A jump of the device reaches so far; unrolled loops make kernels long.",
+        ),
+        (
+            "AT0503",
+            "part of CANN missing",
+            "The compiler, the linker, a library or a header is not where it should be.",
+        ),
+        (
+            "AT0504",
+            "compiler and chip do not fit",
+            "The compiler does not know the chip's architecture, or an option that it needs.",
+        ),
+        (
+            "AT0505",
+            "compiler without a result",
+            "The compiler crashed, was ended, took too long or found no room.",
         ),
     ],
 )

@@ -363,6 +363,112 @@ ROWS: list[Refused] = [
         1,
     ),
     refused(
+        "AT0501",
+        "place",
+        "A text that the compiler refuses, at a place that comes from a line",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            asc.inline("gm.NoSuchCall();")
+        """,
+    ),
+    refused(
+        "AT0501",
+        "header",
+        "The same inside a header, called from a line",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0501",
+        "silent",
+        "A compiler that fails and does not say why",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0502",
+        "jump",
+        "A kernel too long for its jumps",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in asc.static_range(16):
+                gm.set_value(i, i)
+        """,
+    ),
+    refused(
+        "AT0503",
+        "header",
+        "A CANN without the headers",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0503",
+        "linker",
+        "A CANN without the linker",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0504",
+        "target",
+        "A compiler that is older than the chip",
+        """
+        @asc.jit(backend="npu", soc="Ascend950PR_958b")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0504",
+        "option",
+        "A compiler that does not know an option",
+        """
+        @asc.jit(backend="npu", bisheng_options=["--magic"])
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0505",
+        "crash",
+        "A compiler that crashes",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0505",
+        "slow",
+        "A compiler that takes too long",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
         "AT0901",
         "internal",
         "A defect, provoked by taking a part of the tracer away",
