@@ -1,17 +1,19 @@
-"""The devices a kernel runs on. `sim` is the simulator; `npu` refuses until there is a driver.
+"""The devices kernels run on: `sim` is the simulator, `npu` compiles by CANN, launches by ACL.
 
-May import `tracer`, `lowering` and `runtime.simulator` (when first used).
+May import `tracer`, `lowering`, and what makes the devices when they are first used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
 
 if TYPE_CHECKING:
-    from .compiler import Binary
     from .jit import JitOptions
+    from .launcher import NpuProgram
     from .results import LaunchInfo
     from .simulator import SimParams
 
@@ -58,25 +60,30 @@ class SimDevice:
 
 
 class NpuDevice:
-    """The NPU; AT0305 names where CANN was looked for, when there is none."""
+    """The NPU; AT0305 names where CANN was looked for, when there is none.
+
+    A launch returns at once when all arrays live on the device; with host arrays that the kernel
+    writes it waits for the results.
+    """
 
     name = "npu"
 
-    def compile(self, trace: Trace, options: JitOptions) -> Binary:
-        """The binary of a trace, from the cache or from the compiler."""
+    def compile(self, trace: Trace, options: JitOptions) -> NpuProgram:
+        """The binary of a trace, from the cache or from the compiler, ready to launch."""
         from ..lowering.text import TextOptions
         from .compiler.traces import compile_trace
+        from .launcher import NpuProgram
 
         text = options.text or TextOptions()
-        return compile_trace(trace, text, options.compiling(), options.always_compile)
+        binary = compile_trace(trace, text, options.compiling(), options.always_compile)
+        return NpuProgram(trace, binary, options.device_id)
 
-    def launch(
-        self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any
-    ) -> LaunchInfo:
-        """Refused."""
-        from . import cann
+    @cached_property
+    def launch(self) -> Callable[[NpuProgram, tuple[Any, ...], int, Any, Any], LaunchInfo]:
+        """Run a program on a stream, the current one by default."""
+        from .launcher import launch
 
-        raise cann.refuse("launching on the NPU")
+        return launch
 
 
 _DEVICES: dict[str, Device] = {"sim": SimDevice(), "npu": NpuDevice()}
