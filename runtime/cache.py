@@ -275,6 +275,20 @@ def _prepare(folder: Path) -> None:
             raise OSError(None, "it is read-only")
 
 
+def usable(folder: Path) -> str:
+    """Why a folder cannot be used, or ""; makes nothing."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if existing != folder:
+        if not existing.is_dir():
+            return f"{existing} is no folder"
+        return "" if os.access(existing, os.W_OK | os.X_OK) else f"{existing} is read-only"
+    try:
+        _prepare(folder)
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    return ""
+
+
 _private_cache: tuple[int, Cache] | None = None
 
 

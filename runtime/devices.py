@@ -5,6 +5,7 @@ May import `tracer`, `lowering` and `runtime.simulator` (when first used).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
@@ -24,6 +25,11 @@ class Device(Protocol):
     def compile(self, trace: Trace, options: JitOptions) -> Any:
         """A program for this device; kept as long as the specialisation."""
 
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several, at once where that is faster."""
+
     def launch(
         self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any
     ) -> LaunchInfo:
@@ -40,6 +46,12 @@ class SimDevice:
         from .simulator import compile_trace
 
         return compile_trace(trace)
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several."""
+        return [self.compile(trace, options) for trace in traces]
 
     def launch(
         self,
@@ -64,11 +76,17 @@ class NpuDevice:
 
     def compile(self, trace: Trace, options: JitOptions) -> Binary:
         """The binary of a trace, from the cache or from the compiler."""
+        return self.compile_all([trace], options, 1)[0]
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Binary]:
+        """The binaries of several traces, `workers` compilers at a time."""
         from ..lowering.text import TextOptions
-        from .compiler.traces import compile_trace
+        from .compiler.traces import compile_traces
 
         text = options.text or TextOptions()
-        return compile_trace(trace, text, options.compiling(), options.always_compile)
+        return compile_traces(traces, text, options.compiling(), options.always_compile, workers)
 
     def launch(
         self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any

@@ -29,6 +29,8 @@ def orders(home, inputs):
         given = json.loads((home / "orders.json").read_text())
     except FileNotFoundError:
         return {}
+    if given.get("where", "") not in os.getcwd():
+        return {}
     wanted = given.get("when")
     if wanted and not any(re.search(wanted, Path(name).read_text("latin-1")) for name in inputs):
         return {}

@@ -103,6 +103,8 @@ def run_all(jobs: Sequence[tuple[Job, Toolchain]], workers: int | None = None) -
 
     When some fail the others are finished; then one `KernelError` has the findings of all.
     """
+    if len(jobs) == 1:
+        return [run(*jobs[0])]
     errors: list[Finding] = []
     results: list[Binary] = []
     with ThreadPoolExecutor(workers or min(len(jobs), os.cpu_count() or 1) or 1) as pool:
