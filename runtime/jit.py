@@ -249,9 +249,12 @@ class Kernel:
         from .results import Compiled
 
         target = device(platform.backend_name(self.options.backend))
+        options = self.options
+        if kwargs.get("always_compile") and "always_compile" not in self.signature.names:
+            options = options._replace(always_compile=True)
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
-        program = found.program[target.name] = target.compile(found.trace, self.options)
+        program = found.program[target.name] = target.compile(found.trace, options)
         return Compiled(target.name, lowered, program)
 
     def _compile_all(

@@ -580,6 +580,18 @@ def test_several_specialisations_at_once(made: Cann) -> None:
     assert len(made.calls("bisheng")) == 6
 
 
+def test_compiling_past_every_cache(made: Cann) -> None:
+    kernel = asc.jit(kernel_of(3), backend="npu")
+    out = np.zeros(4, np.int32)
+    first = kernel.compile(out).program
+    assert kernel.compile(out).program == first
+    assert len(made.calls("bisheng")) == 1
+    assert kernel.compile(out, always_compile=True).program == first
+    assert len(made.calls("bisheng")) == 2
+    assert kernel.on(always_compile=True).compile(out).program == first
+    assert len(made.calls("bisheng")) == 3
+
+
 def test_failures_of_several_are_told_together(made: Cann) -> None:
     @asc.jit(backend="npu")
     def kernel(out, tile: asc.ConstExpr[int]):
