@@ -32,7 +32,7 @@ def child(seed: int, numbers: list[int], expected: dict[int, str]) -> None:
     try:
         for number in numbers:
             binary = compile_text(text(number), chip("Ascend910B1"))
-            data = binary.read()
+            data = binary.file().read_bytes()
             origin(data)
             if (binary.symbol, binary.digest) != (f"k{number}", expected[number]):
                 os._exit(3)

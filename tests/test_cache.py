@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -124,12 +125,38 @@ def test_damaged_entry_is_compiled_again(made: Cann, damage: str) -> None:
         "longer": data + b"\0",
     }[damage]
     binary.path.write_bytes(bad)
-    with pytest.raises(OSError, match="has changed since"):
-        binary.read()
     again = compile_text(TEXT, B1)
     assert len(made.calls("ld.lld")) == 2
     assert again == binary
-    assert again.read() == data
+    assert again.file().read_bytes() == data
+
+
+@pytest.mark.parametrize("loss", ["removed", "damaged", "cleared"])
+def test_a_binary_in_use_outlives_its_entry(made: Cann, tmp_path: Path, loss: str) -> None:
+    binary = compile_text(TEXT, B1)
+    if loss == "removed":
+        binary.path.unlink()
+    elif loss == "damaged":
+        binary.path.write_bytes(b"x")
+    else:
+        shutil.rmtree(tmp_path / "cache")
+    assert binary.file() == binary.path
+    assert binary.path.read_bytes() == binary.data
+    assert compile_text(TEXT, B1) == binary
+    assert len(made.calls("ld.lld")) == 1
+    assert "data" not in repr(binary)
+
+
+def test_a_binary_in_use_outlives_its_cache(
+    made: Cann, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = compile_text(TEXT, B1)
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").touch()
+    with pytest.warns(asc.KernelWarning, match="Not a directory"):
+        path = binary.file()
+    assert path != binary.path
+    assert path.read_bytes() == binary.data
 
 
 def test_damage_that_cannot_be_removed_is_not_used(made: Cann, tmp_path: Path) -> None:
@@ -184,7 +211,7 @@ def test_what_was_just_used_stays(tmp_path: Path) -> None:
 def test_limit_of_the_settings(made: Cann, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCTRACE_CACHE_LIMIT", "0")
     binary = compile_text(TEXT, B1)
-    assert origin(binary.read())["tool"] == "ld.lld"
+    assert origin(binary.file().read_bytes())["tool"] == "ld.lld"
     assert not (tmp_path / "cache").exists()
     assert compile_text(TEXT, B1) == binary
     monkeypatch.setenv("ASCTRACE_CACHE_LIMIT", "3")
@@ -224,7 +251,7 @@ def expect_warning(words: str, made: Cann, compiled: int) -> None:
     warning: Any = caught[0].message
     assert warning.finding.code == "AT0401"
     assert "ASCTRACE_CACHE_DIR" in warning.finding.hint
-    assert origin(binary.read())["tool"] == "ld.lld"
+    assert origin(binary.file().read_bytes())["tool"] == "ld.lld"
     assert len(made.calls("ld.lld")) == compiled
 
 
@@ -401,7 +428,7 @@ def test_killed_processes_leave_no_wrong_binary_and_no_lock(
     for number in range(cache_children.TEXTS * ROUNDS):
         binary = compile_text(cache_children.text(number), B1)
         assert binary.path in objects
-        assert origin(binary.read())["tool"] == "ld.lld"
+        assert origin(binary.file().read_bytes())["tool"] == "ld.lld"
     assert len(made.calls()) == before
     # What killed ones left is swept away once it is old.
     for path in (folder / "work").iterdir():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import random
 import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from asctrace.runtime.compiler.messages import explain
 from asctrace.runtime.compiler.options import ARCHES
 from asctrace.runtime.compiler.toolchain import find_toolchain
 from asctrace.tracer.chip import CHIPS, chip
+from asctrace.tracer.ops.spec import Form, Param
 from tests.cann_kit import Cann, origin
 from tests.support import ACCEPTED
 from tests.support.rows import load
@@ -95,7 +98,7 @@ def test_object_of_a_vector_kernel(made: Cann) -> None:
     ]
     assert link == words("-m aicorelinux -Ttext=0 vector.o -static -o kernel.o")
     assert binary.path.is_absolute()
-    told = origin(binary.read())
+    told = origin(binary.file().read_bytes())
     assert (told["tool"], told["argv"]) == ("ld.lld", link)
 
 
@@ -194,7 +197,7 @@ def test_one_command_for_newer_compilers(made: Cann, monkeypatch: pytest.MonkeyP
         "--cce-auto-sync --aicore-only -o device.o"
     )
     assert link == words("-m aicorelinux -Ttext=0 device.o -static -o kernel.o")
-    assert origin(binary.read())["inputs"]
+    assert origin(binary.file().read_bytes())["inputs"]
 
 
 def test_route_that_fits(made: Cann, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +281,7 @@ def rtc(made: Cann, rtc_library: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.usefixtures("rtc")
 def test_compiling_in_the_process(made: Cann) -> None:
     binary = compile_text(TEXT, B1, CompileOptions(bisheng_options=("-DX",)))
-    options, _, text = binary.read().partition(b"\0")
+    options, _, text = binary.file().read_bytes().partition(b"\0")
     assert options.decode().split() == [
         "--npu-arch=dav-2201", "-std=c++17", "-DASCENDC_DUMP=0", "--cce-auto-sync", "-DX",
     ]  # fmt: skip
@@ -349,6 +352,31 @@ def test_kind_of_a_kernel() -> None:
         KernelType.AIC_ONLY,
         KernelType.MIX_AIC_1_2,
     ]
+
+
+@pytest.mark.parametrize(
+    ("position", "workspace", "kind"),
+    [
+        (asc.TPosition.VECIN, False, KernelType.MIX_AIV_1_0),
+        (asc.TPosition.A1, False, KernelType.MIX_AIC_1_0),
+        (asc.TPosition.VECIN, True, KernelType.AIV_ONLY),
+    ],
+)
+def test_kind_of_a_kernel_whose_blocks_meet(
+    position: asc.TPosition, workspace: bool, kind: KernelType
+) -> None:
+    def kernel(out):
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        asc.data_copy(asc.LocalTensor(out.dtype, position, 0, 64), gm, 64)
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
+
+    trace = traced(kernel, np.zeros(64, np.float32))
+    barrier = trace.body.nodes[-1]
+    barrier.spec = dataclasses.replace(barrier.spec, extra=MappingProxyType({"meets": True}))
+    if workspace:
+        barrier.form = Form("software", (Param("gm_workspace", "global", "inout"),))
+    assert infer(trace) is kind
 
 
 def test_kind_is_an_option(made: Cann) -> None:

@@ -83,7 +83,7 @@ def run(job: Job, tools: Toolchain) -> Binary:
         except OSError as problem:
             entry = _elsewhere(task, cache.fall_back(place.folder, problem))
     sync_address = "set_ffts_base_addr(" in job.text
-    return Binary(entry.path, job.kind, symbol, entry.digest, sync_address)
+    return Binary(entry.path, job.kind, symbol, entry.digest, sync_address, entry.data)
 
 
 def _elsewhere(task: _Task, place: cache.Cache) -> cache.Entry:
