@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..tracer.diagnostics import KernelError, error
@@ -100,7 +101,7 @@ def find() -> tuple[Cann, list[str]]:
         if found := _at(Path(place).expanduser()):
             return _with_compiler(found, named), looked
         looked.append(f"{place} has none either")
-    on_path = named or shutil.which("bisheng")
+    on_path = named or _on_path(os.environ.get("PATH"))
     if on_path:
         compiler = Path(on_path)
         return Cann(_home_of(compiler), compiler), looked
@@ -114,7 +115,15 @@ def find_compiler() -> tuple[Path | None, list[str]]:
     return found.compiler, looked
 
 
+@cache
+def _on_path(path: str | None) -> str | None:
+    """PATH is searched once: every kernel asks."""
+    return shutil.which("bisheng", path=path)
+
+
 def _at(home: Path) -> Cann | None:
+    if not home.is_dir():
+        return None
     found = Cann(home, _first(home / name for name in COMPILERS))
     return found if found.compiler or any(map(found.library, LIBRARIES)) else None
 
