@@ -47,7 +47,7 @@ def main(home, tool, argv):
     inputs = [
         word
         for before, word in zip(["", *argv], argv, strict=False)
-        if not word.startswith("-") and before not in known
+        if word[:1] not in "-@" and before not in known
     ]
     todo = orders(home, inputs)
     if todo.get("tool", tool) == tool:

@@ -94,6 +94,35 @@ def test_whatever_the_binary_depends_on_is_in_the_key(
     assert compiled() == 9
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "times"),
+    [
+        ("", ("-DX=1", "-mllvm", "-x=y", "-O2"), 1),
+        ('#include "lib/matmul.h"\n', (), 1),
+        ('#include "/home/me/mine.h"\n', (), 2),
+        ("  # include </home/me/mine.h>\n", (), 2),
+        ("", ("-I/home/me",), 2),
+        ("", ("-I", "/home/me"), 2),
+        ("", ("-include", "/home/me/mine.h"), 2),
+        ("", ("-isystem/home/me",), 2),
+        ("", ("@arguments",), 2),
+    ],
+)
+def test_files_that_may_change_are_not_trusted(
+    made: Cann, text: str, options: tuple[str, ...], times: int
+) -> None:
+    for _ in range(2):
+        compile_text(text + TEXT, B1, CompileOptions(bisheng_options=options))
+    assert len(made.calls("bisheng")) == times
+
+
+def test_headers_come_from_cann_alone(made: Cann, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CPATH", "/home/me")
+    made.tool("bisheng").write_text('#!/bin/sh\necho "error: CPATH is <$CPATH>"; exit 1\n')
+    with pytest.raises(asc.KernelError, match="CPATH is <>"):
+        compile_text(TEXT, B1)
+
+
 # -- entries ------------------------------------------------------------------------------------
 
 
