@@ -11,6 +11,7 @@ from .runtime.jit import Kernel, jit
 from .runtime.platform import set_platform
 from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
+from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
@@ -34,15 +35,20 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    BlockMode,
+    CacheLine,
     CacheMode,
     CacheRwMode,
     DataFormat,
+    DcciDst,
+    DeqScale,
     HardEvent,
     Hardware,
     PipeID,
     RoundMode,
     SelMode,
     TPosition,
+    pad_t,
 )
 from .tracer.language.functions import ceildiv, static_assert
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
@@ -56,14 +62,7 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import (
-    BinaryRepeatParams,
-    BrcbRepeatParams,
-    CopyRepeatParams,
-    MrgSortSrcList,
-    ShapeInfo,
-    UnaryRepeatParams,
-)
+from .tracer.language.structs import MrgSortSrcList, ShapeInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 
@@ -77,15 +76,16 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
-    "BinaryRepeatParams",
-    "BrcbRepeatParams",
+    "BlockMode",
+    "CacheLine",
     "CacheMode",
     "CacheRwMode",
     "Compiled",
     "ConstExpr",
-    "CopyRepeatParams",
     "DataFormat",
     "DataType",
+    "DcciDst",
+    "DeqScale",
     "Field",
     "Finding",
     "GlobalAddress",
@@ -119,7 +119,6 @@ __all__ = [
     "TQue",
     "TQueBind",
     "Traced",
-    "UnaryRepeatParams",
     "array",
     "bfloat16",
     "bool_",
@@ -141,6 +140,7 @@ __all__ = [
     "l0b_size",
     "l0c_size",
     "l1_size",
+    "pad_t",
     "property",
     "range",
     "set_platform",
@@ -156,6 +156,7 @@ __all__ = [
 _functions = functions()
 globals().update(_functions)
 __all__ += sorted(_functions)
+__all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
     from .runtime.compiler import KernelType
@@ -194,6 +195,9 @@ def __getattr__(name: str) -> Any:
     """Type checkers: the operations of the table. At run time: what the start does not need."""
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
+    if name in _structs.DECLARED:
+        value = globals()[name] = _structs.struct(name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -13,17 +13,22 @@ import numpy as np
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.enums import (
     CMPMODE,
+    BlockMode,
+    CacheLine,
     CacheMode,
     CacheRwMode,
     DataFormat,
+    DcciDst,
+    DeqScale,
     HardEvent,
     Hardware,
     PipeID,
     RoundMode,
     SelMode,
     TPosition,
+    pad_t,
 )
-from ..tracer.language.structs import StructArg
+from ..tracer.language.structs import ELEMENT, StructArg
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
 from .literals import integer, literal, string
@@ -67,15 +72,23 @@ def _small(p: Writer, value: int) -> str:
     return integer(value)[0]
 
 
-def _struct(p: Writer, value: StructArg) -> str:
+def _struct(p: Writer, value: StructArg, dtype: DataType | None = None) -> str:
     """A parameter struct; its fields do not narrow by themselves."""
+    cls = value.cls
+    dtype = value.dtype or dtype
     parts = []
-    for part, cpp in zip(value.values, value.cls.ctypes, strict=False):
-        text = spell(p, part)
-        if cpp and isinstance(part, Value) and part.type.cpp != cpp:
-            text = f"static_cast<{cpp}>({text})"
+    for part, cpp in zip(value.values, cls.wide if p.wide and cls.wide else cls.ctypes,
+                         strict=False):  # fmt: skip
+        if cpp == ELEMENT:
+            assert dtype is not None
+            text = _element(p, part, dtype)
+        else:
+            text = spell(p, part)
+            if cpp and isinstance(part, Value) and part.type.cpp != cpp:
+                text = f"static_cast<{cpp}>({text})"
         parts.append(text)
-    return f"{value.cls.cpp}({', '.join(parts)})"
+    template = f"<{dtype.cpp}>" if dtype is not None and ELEMENT in cls.ctypes else ""
+    return f"{cls.cpp}{template}({', '.join(parts)})"
 
 
 def _mask_word(p: Writer, word: Any) -> str:
@@ -85,16 +98,25 @@ def _mask_word(p: Writer, word: Any) -> str:
     return f"0x{word:x}ULL" if word > 9 else str(word)
 
 
-def _mask(p: Writer, value: tuple[Any, ...]) -> str:
-    """The name of an array of the two mask words; equal constant masks share one."""
-    words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
-    name = p.masks.get(words)
+def _array(p: Writer, cpp: str, base: str, parts: tuple[str, ...], constant: bool) -> str:
+    """The name of an array with these elements; equal constant ones share one."""
+    name = p.arrays.get(parts)
     if name is None:
-        name = p.declare_name("mask")
-        p.line(f"uint64_t {name}[2] = {{{', '.join(words)}}};")
-        if not any(isinstance(word, Value) for word in value):
-            p.masks[words] = name
+        name = p.declare_name(base)
+        p.line(f"{cpp} {name}[{len(parts)}] = {{{', '.join(parts)}}};")
+        if constant:
+            p.arrays[parts] = name
     return name
+
+
+def _sequence(p: Writer, value: tuple[Any, ...]) -> str:
+    """The two words of a mask, or structs."""
+    if value[0].__class__ is StructArg:
+        parts = tuple(_struct(p, item) for item in value)
+        known = not any(isinstance(part, Value) for item in value for part in item.values)
+        return _array(p, value[0].cls.cpp, "slices", parts, known)
+    words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
+    return _array(p, "uint64_t", "mask", words, not any(isinstance(w, Value) for w in value))
 
 
 def _enum(p: Writer, value: Any) -> str:
@@ -116,11 +138,16 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     TPosition: lambda p, v: f"AscendC::TPosition::{v.name}",
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
-    **dict.fromkeys((CMPMODE, CacheMode, CacheRwMode, DataFormat, Hardware, RoundMode), _enum),
+    **dict.fromkeys(
+        (BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat, DcciDst, DeqScale,
+         Hardware, RoundMode),
+        _enum,
+    ),
+    pad_t: lambda p, v: f"pad_t::{v.name}",
     SelMode: lambda p, v: f"AscendC::SELMODE::{v.name}",
     StructArg: _struct,
-    tuple: _mask,
-}
+    tuple: _sequence,
+}  # fmt: skip
 
 
 def spell(p: Writer, value: Any) -> str:
@@ -133,7 +160,9 @@ def spell(p: Writer, value: Any) -> str:
 
 
 def _element(p: Writer, value: Any, dtype: DataType) -> str:
-    """A number that is stored in a tensor of `dtype`."""
+    """A number, or a struct with one, that is stored in a tensor of `dtype`."""
+    if value.__class__ is StructArg:
+        return _struct(p, value, dtype)
     if not isinstance(value, Value):
         return literal(value, dtype)[0]
     text = p.text[id(value)]
@@ -165,6 +194,8 @@ def arguments(p: Writer, op: Op, plan: Plan) -> str:
 def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
+    if plan.typed:
+        parts[:0] = [op.args[k].type.dtype.cpp for k in plan.typed]
     if plan.set_mask is not None and not op.args[plan.set_mask]:
         parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
@@ -172,7 +203,7 @@ def _head(p: Writer, op: Op, plan: Plan) -> str:
 
 def _function(p: Writer, op: Op, plan: Plan) -> str:
     head = plan.name
-    if plan.templates or plan.set_mask is not None:
+    if plan.templates or plan.typed or plan.set_mask is not None:
         head = _head(p, op, plan)
     return f"{head}({arguments(p, op, plan)})"
 

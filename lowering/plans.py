@@ -20,7 +20,7 @@ _OBJECTS = frozenset(
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"cmp_mode", "sel_mode"}
+    | {"cache_line", "cmp_mode", "dcci_dst", "sel_mode"}
 )
 
 
@@ -32,9 +32,10 @@ class Plan:
     they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
     those in angle brackets; `rebinds` is the operand that names or holds something else behind the
     call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
-    `isSetMask`, `types` the operands whose dtypes come before it. `text(printer, op, plan)`, filled
-    in by `calls`, writes the call or, for a pure operation, an expression with its precedence;
-    `heads` caches the part up to the parenthesis.
+    `isSetMask`, `types` the operands whose dtypes come before it, `typed` those whose dtypes come
+    before the template arguments. `text(printer, op, plan)`, filled in by `calls`, writes the call
+    or, for a pure operation, an expression with its precedence; `heads` caches the part up to the
+    parenthesis.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Plan:
         "spec",
         "templates",
         "text",
+        "typed",
         "types",
         "values",
         "variables",
@@ -79,6 +81,7 @@ class Plan:
         like = form.params[self.elements].cpp[len("{dtype") : -1] if self.elements else ""
         self.like = int(like or 0)
         self.types = spec.extra.get("types", (0,))
+        self.typed = [k for k, p in params if p.name == spec.extra.get("typed")]
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
+from . import copies as _copies  # noqa: F401 (the same)
 from . import debug as _debug  # noqa: F401 (registers texts of rows)
 from . import framework as _framework  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions

@@ -48,16 +48,23 @@ AT: Final = 3
 _NEVER = 1
 
 
+def _parts(arg: Any) -> Any:
+    """What a struct, a mask or a list of structs consists of."""
+    if arg.__class__ is StructArg:
+        return arg.values
+    if arg and arg[0].__class__ is StructArg:
+        return [part for item in arg for part in item.values]
+    return arg
+
+
 def operands(op: Op) -> list[Any]:
     """The operands that C++ sees, with structs and masks taken apart."""
     plan = PLANS.get((id(op.spec), id(op.form))) or plan_of(op)
     out: list[Any] = [op.args[k] for k in plan.objects]
     for k in plan.others:
         arg = op.args[k]
-        if arg.__class__ is StructArg:
-            out.extend(arg.values)
-        elif arg.__class__ is tuple:
-            out.extend(arg)
+        if arg.__class__ is StructArg or arg.__class__ is tuple:
+            out.extend(_parts(arg))
         else:
             out.append(arg)
     return out
@@ -211,7 +218,7 @@ class Uses:
                 if isinstance(arg, Value):
                     self._use(arg, pos, at)
                 elif isinstance(arg, StructArg | tuple):
-                    for part in arg.values if isinstance(arg, StructArg) else arg:
+                    for part in _parts(arg):
                         self._use(part, pos, at)
             for k in plan.variables:
                 # Not written in place, whatever it is: the call changes it, or wants its address.

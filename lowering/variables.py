@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..tracer.language.dtypes import DataType
+from ..tracer.language.structs import WIDE_STRUCTS
 from ..tracer.language.types import (
     AllocatorType,
     ArrayType,
@@ -70,7 +71,9 @@ class Writer:
 
     `text` has the C++ text of each value by id, `prec` the precedence where it is no primary
     expression, `inlined` the ids whose text is an expression; `helpers` collects the names of the
-    helper functions that the text calls, `preamble` texts that go in front of the kernel.
+    helper functions that the text calls, `preamble` texts that go in front of the kernel. `arrays`
+    names the visible arrays of constants by their elements, `wide` says whether the chip's
+    parameter structs have the wide fields.
     """
 
     def __init__(self, trace: Trace, uses: Uses, commenter: Commenter) -> None:
@@ -79,7 +82,8 @@ class Writer:
         self.text: dict[int, str] = {}
         self.prec: dict[int, int] = {}
         self.inlined: set[int] = set()
-        self.masks: dict[tuple[str, ...], str] = {}
+        self.arrays: dict[tuple[str, ...], str] = {}
+        self.wide = trace.chip.arch == WIDE_STRUCTS
         self.helpers: set[str] = set()
         self.preamble: list[str] = []
         self.float_helpers = False
@@ -115,8 +119,8 @@ class Writer:
     def _leave(self, outer: tuple[Body, list[str]]) -> None:
         for name in self._declared:
             del self._visible[name]
-        if self.masks:
-            self.masks = {k: name for k, name in self.masks.items() if name in self._visible}
+        if self.arrays:
+            self.arrays = {k: name for k, name in self.arrays.items() if name in self._visible}
         self._body, self._declared = outer
         self._pad = self._pad[4:]
 

@@ -20,7 +20,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..tracer.diagnostics import KernelWarning, finding
@@ -37,10 +37,11 @@ _SUFFIX = ".o"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A binary that is whole: where it is, and the SHA-256 of its bytes."""
+    """A binary that is whole: where it is, its bytes and their SHA-256."""
 
     path: Path
     digest: str
+    data: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,14 @@ class Cache:
         for path in sorted(self._shard(key).glob(f"{key}-*{_SUFFIX}")):
             digest = path.stem.partition("-")[2]
             try:
-                whole = hashlib.sha256(path.read_bytes()).hexdigest() == digest
+                data = path.read_bytes()
             except OSError:
                 continue
-            if whole:
-                # The time of last use, for `evict`; a cache that others own is used as it is.
+            if hashlib.sha256(data).hexdigest() == digest:
+                # The time of last use, for `evict`.
                 with suppress(OSError):
                     os.utime(path)
-                return Entry(path, digest)
+                return Entry(path, digest, data)
             with suppress(OSError):
                 path.unlink()
         return None
@@ -94,18 +95,17 @@ class Cache:
         """Make an entry, for all processes at once; `OSError` when the disk does not take it."""
         digest = hashlib.sha256(data).hexdigest()
         path = self._shard(key) / f"{key}-{digest}{_SUFFIX}"
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix="new-", dir=self._folder("work"))
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(name, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        write(path, data, self._folder("work"))
         self.evict(spare=path)
-        return Entry(path, digest)
+        return Entry(path, digest, data)
+
+    def keep(self, entry: Entry) -> Path:
+        """The file of an entry, written again if it went meanwhile; `OSError` if that fails."""
+        with suppress(OSError):
+            if entry.path.read_bytes() == entry.data:
+                return entry.path
+        write(entry.path, entry.data, self._folder("work"))
+        return entry.path
 
     def _shard(self, key: str) -> Path:
         return self.folder / "objects" / key[:2]
@@ -178,6 +178,20 @@ class Cache:
     def _objects(self) -> list[Path]:
         shards = _children(self.folder / "objects")
         return [path for shard in shards for path in _children(shard) if path.suffix == _SUFFIX]
+
+
+def write(path: Path, data: bytes, work: Path) -> None:
+    """Write a file, at once for all who look; `work` is on the same disk."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix="new-", dir=work)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
 
 
 def _children(folder: Path) -> list[Path]:
@@ -273,6 +287,20 @@ def _prepare(folder: Path) -> None:
             path.chmod(0o700)
         if not os.access(path, os.W_OK | os.X_OK):
             raise OSError(None, "it is read-only")
+
+
+def usable(folder: Path) -> str:
+    """Why a folder cannot be used, or ""; makes nothing."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if existing != folder:
+        if not existing.is_dir():
+            return f"{existing} is no folder"
+        return "" if os.access(existing, os.W_OK | os.X_OK) else f"{existing} is read-only"
+    try:
+        _prepare(folder)
+    except OSError as problem:
+        return problem.strerror or str(problem)
+    return ""
 
 
 _private_cache: tuple[int, Cache] | None = None

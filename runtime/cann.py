@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..tracer.diagnostics import KernelError, error
@@ -32,7 +33,11 @@ INCLUDES = (
 )
 VERSION_HEADERS = ("include/version/cann_version.h", "include/version/asc_devkit_version.h")
 _VERSION_FILES = ("version.cfg", "version.info", "compiler/version.info", "opp/version.info")
-_LIBRARIES = ("lib64", "runtime/lib64", "acllib/lib64")
+_LIBRARY_FOLDERS = ("lib64", "runtime/lib64", "acllib/lib64")
+#: The compiler as a library, and the run time (the first one preferred).
+RTC_LIBRARY = "libacl_rtc.so"
+RUNTIME_LIBRARIES = ("libacl_rt.so", "libascendcl.so")
+LIBRARIES = (RTC_LIBRARY, *RUNTIME_LIBRARIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Cann:
 
     def library(self, name: str) -> Path | None:
         """A shared library of the run time."""
-        return self.below(f"{folder}/{name}" for folder in _LIBRARIES)
+        return self.below(f"{folder}/{name}" for folder in _LIBRARY_FOLDERS)
 
     def includes(self) -> tuple[Path, ...]:
         """The folders of headers that exist."""
@@ -80,7 +85,7 @@ def find() -> tuple[Cann, list[str]]:
     """The installation that counts, and a line for each place looked at in vain.
 
     `ASCTRACE_COMPILER` names the compiler itself; else the variables of CANN's `set_env.sh`, the
-    usual places and PATH are tried. A root counts when it has a compiler or a run time.
+    usual places and PATH are tried. A root counts when it has a compiler or a library.
     """
     looked: list[str] = []
     named = knobs.COMPILER.get()
@@ -96,7 +101,7 @@ def find() -> tuple[Cann, list[str]]:
         if found := _at(Path(place).expanduser()):
             return _with_compiler(found, named), looked
         looked.append(f"{place} has none either")
-    on_path = named or shutil.which("bisheng")
+    on_path = named or _on_path(os.environ.get("PATH"))
     if on_path:
         compiler = Path(on_path)
         return Cann(_home_of(compiler), compiler), looked
@@ -110,11 +115,17 @@ def find_compiler() -> tuple[Path | None, list[str]]:
     return found.compiler, looked
 
 
+@cache
+def _on_path(path: str | None) -> str | None:
+    """PATH is searched once: every kernel asks."""
+    return shutil.which("bisheng", path=path)
+
+
 def _at(home: Path) -> Cann | None:
+    if not home.is_dir():
+        return None
     found = Cann(home, _first(home / name for name in COMPILERS))
-    if found.compiler or found.library("libacl_rt.so") or found.library("libascendcl.so"):
-        return found
-    return None
+    return found if found.compiler or any(map(found.library, LIBRARIES)) else None
 
 
 def _with_compiler(found: Cann, named: str) -> Cann:

@@ -5,13 +5,14 @@ May import `tracer`, `lowering`, and what makes the devices when they are first 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
 
 if TYPE_CHECKING:
+    from .compiler import Binary
     from .jit import JitOptions
     from .launcher import NpuProgram
     from .results import LaunchInfo
@@ -25,6 +26,14 @@ class Device(Protocol):
 
     def compile(self, trace: Trace, options: JitOptions) -> Any:
         """A program for this device; kept as long as the specialisation."""
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several, at once where that is faster."""
+
+    def product(self, program: Any) -> Any:
+        """What `kernel.compile` shows of a program."""
 
     def launch(
         self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any
@@ -42,6 +51,16 @@ class SimDevice:
         from .simulator import compile_trace
 
         return compile_trace(trace)
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several."""
+        return [self.compile(trace, options) for trace in traces]
+
+    def product(self, program: Any) -> Any:
+        """The program itself."""
+        return program
 
     def launch(
         self,
@@ -70,13 +89,27 @@ class NpuDevice:
 
     def compile(self, trace: Trace, options: JitOptions) -> NpuProgram:
         """The binary of a trace, from the cache or from the compiler, ready to launch."""
+        return self.compile_all([trace], options, 1)[0]
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[NpuProgram]:
+        """Programs of several traces, `workers` compilers at a time."""
         from ..lowering.text import TextOptions
-        from .compiler.traces import compile_trace
+        from .compiler.traces import compile_traces
         from .launcher import NpuProgram
 
         text = options.text or TextOptions()
-        binary = compile_trace(trace, text, options.compiling(), options.always_compile)
-        return NpuProgram(trace, binary, options.device_id)
+        compiling, fresh = options.compiling(), options.always_compile
+        binaries = compile_traces(traces, text, compiling, fresh, workers)
+        return [
+            NpuProgram(trace, binary, options.device_id)
+            for trace, binary in zip(traces, binaries, strict=True)
+        ]
+
+    def product(self, program: NpuProgram) -> Binary:
+        """The compiler's binary."""
+        return program.binary
 
     @cached_property
     def launch(self) -> Callable[[NpuProgram, tuple[Any, ...], int, Any, Any], LaunchInfo]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -121,6 +121,7 @@ class Kernel:
         self._static = static
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
+        self._variants: dict[Any, Kernel] = {}
         function: Any = getattr(fn, "__func__", fn)
         self._function: FunctionType = function
 
@@ -148,6 +149,28 @@ class Kernel:
         AT0305 when that is the NPU and there is no CANN.
         """
         return MethodType(self._boundary, self._compile)
+
+    @property
+    def compile_all(self) -> Callable[..., list[Compiled]]:
+        """`compile_all(calls, workers=None)`: compile for several argument tuples at once.
+
+        Kernels are traced one after the other; then up to `workers` compilers run at a time, by
+        default one a processor. A `KernelError` has the findings of all that failed.
+        """
+        return MethodType(self._boundary, self._compile_all)
+
+    def on(self, **options: Any) -> Kernel:
+        """The same kernel with other options of `asc.jit`: `kernel.on(device_id=1)[8](...)`.
+
+        A kernel keeps what it returned for given options, so it may be asked at each launch.
+        """
+        options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+        key = frozenset(options.items())
+        found = self._variants.get(key)
+        if found is None:
+            given = _options(self.options._asdict() | options)
+            found = self._variants[key] = Kernel(self.fn, given, self._static)
+        return found
 
     @property
     def dispatch(self) -> Callable[..., tuple[Specialisation, tuple[Any, ...]]]:
@@ -260,10 +283,29 @@ class Kernel:
         from .results import Compiled
 
         target = device(platform.backend_name(self.options.backend))
+        options = self.options
+        if kwargs.get("always_compile") and "always_compile" not in self.signature.names:
+            options = options._replace(always_compile=True)
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
-        program = self._program(found, target)
-        return Compiled(target.name, lowered, program)
+        program = found.program[target.name] = target.compile(found.trace, options)
+        return Compiled(target.name, lowered, target.product(program))
+
+    def _compile_all(
+        self, calls: Iterable[tuple[Any, ...]], workers: int | None = None
+    ) -> list[Compiled]:
+        from .results import Compiled
+
+        target = device(platform.backend_name(self.options.backend))
+        found = [self._find(tuple(args), {})[0] for args in calls]
+        lowered = [self._lowered(one) for one in found]
+        programs = target.compile_all([one.trace for one in found], self.options, workers)
+        for one, program in zip(found, programs, strict=True):
+            one.program[target.name] = program
+        return [
+            Compiled(target.name, text, target.product(program))
+            for text, program in zip(lowered, programs, strict=True)
+        ]
 
     def _lowered(self, found: Specialisation) -> Lowered:
         findings = found.check(self._function)

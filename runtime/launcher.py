@@ -103,10 +103,11 @@ class NpuProgram:
         with device.lock:
             found: int | None = self.handles.get(device)
             if found is None:
-                doing = f"loading {self.symbol} from {self.binary.path}"
+                path = self.binary.file()
+                doing = f"loading {self.symbol} from {path}"
                 binary = device.result(
                     "aclrtBinaryLoadFromFile",
-                    str(self.binary.path).encode(),
+                    str(path).encode(),
                     None,
                     last=True,
                     doing=doing,

@@ -13,6 +13,7 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,15 @@ def entry_source(trace: Trace, body: str, sync_address: bool = False) -> str:
     )
 
 
+class HostBinary(Binary):
+    """One that no cache has."""
+
+    __slots__ = ()
+
+    def file(self) -> Path:
+        return self.path
+
+
 def host_binary(
     trace: Trace,
     body: str,
@@ -98,7 +108,7 @@ def host_binary(
     """A `Binary` that the stand-in runs."""
     path = _built("kernel", {"kernel.cpp": entry_source(trace, body, sync_address)}, CXX)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    return Binary(path, kind, kernel_name(trace), digest, sync_address)
+    return HostBinary(path, kind, kernel_name(trace), digest, sync_address)
 
 
 class Standin:
@@ -155,9 +165,12 @@ class Bodies(dict[str, str]):
         self.kinds: dict[str, KernelType] = {}
         self.compiled = 0
 
-    def compile(self, trace: Trace, *rest: Any) -> Binary:
-        """In place of `compile_trace`."""
-        self.compiled += 1
+    def compile(self, traces: Sequence[Trace], *rest: Any) -> list[Binary]:
+        """In place of `compile_traces`."""
+        self.compiled += len(traces)
+        return [self._compile(trace) for trace in traces]
+
+    def _compile(self, trace: Trace) -> Binary:
         kind = self.kinds.get(trace.name, KernelType.AIV_ONLY)
         return host_binary(trace, self[trace.name], kind, kind.hard_sync)
 
@@ -173,5 +186,5 @@ def install(patch: pytest.MonkeyPatch, bodies: Bodies | None = None) -> Standin:
     patch.setattr(device.THREAD, "device", None)
     patch.setattr(device.THREAD, "stream", None)
     if bodies is not None:
-        patch.setattr(traces, "compile_trace", bodies.compile)
+        patch.setattr(traces, "compile_traces", bodies.compile)
     return standin

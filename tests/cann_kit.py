@@ -42,7 +42,7 @@ class Cann:
         return path
 
     def order(self, **todo: Any) -> None:
-        """What the tools do from now on: `say`, `exit`, `signal`, `sleep`, for `tool`, `when`."""
+        """What the tools do: `say`, `exit`, `signal`, `sleep`; for `tool`, `when`, `where`."""
         (self.home / "orders.json").write_text(json.dumps(todo))
 
     def work(self) -> None:

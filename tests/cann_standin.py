@@ -29,6 +29,8 @@ def orders(home, inputs):
         given = json.loads((home / "orders.json").read_text())
     except FileNotFoundError:
         return {}
+    if given.get("where", "") not in os.getcwd():
+        return {}
     wanted = given.get("when")
     if wanted and not any(re.search(wanted, Path(name).read_text("latin-1")) for name in inputs):
         return {}
@@ -45,7 +47,7 @@ def main(home, tool, argv):
     inputs = [
         word
         for before, word in zip(["", *argv], argv, strict=False)
-        if not word.startswith("-") and before not in known
+        if word[:1] not in "-@" and before not in known
     ]
     todo = orders(home, inputs)
     if todo.get("tool", tool) == tool:

@@ -515,7 +515,10 @@ class PathWriter(Writer):
             if form == 3:
                 with self.block(f"if {fuel} < 0:"):
                     if self.chance(3):
-                        self.statements(scope.inner())
+                        leaving = scope.inner()
+                        # Here `continue` would go round for ever.
+                        leaving.loop = False
+                        self.statements(leaving)
                     self.line("break")
             self.statements(inner)
         self.weight = weight

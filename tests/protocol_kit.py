@@ -1,7 +1,12 @@
 """Random kernels that allocate, hand on and free tensors and set and wait for events.
 
-A *plan* is a nested list that hypothesis can draw and shrink; `build` makes a trace of it. Branches
+A *plan* is a nested list that hypothesis can draw and shrink; `Built` makes a trace of it. Branches
 and loop counts depend on parameters, so that one trace can be run with many inputs.
+
+The first queue is filled by copies from global memory and read by the vector unit, the second one
+filled by the vector unit and copied out, the third one copied in and out. What is read goes into a
+running sum, what is filled comes from it, and each copy out has a place of its own, so that the
+order of operations shows in global memory.
 """
 
 from __future__ import annotations
@@ -12,10 +17,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from asctrace.runtime.simulator import SimParams, compile_trace, simulate
 from asctrace.tracer.diagnostics import Finding, KernelError
 from asctrace.tracer.language.dtypes import float32, int32
-from asctrace.tracer.language.enums import HardEvent, TPosition
-from asctrace.tracer.language.pipe import TPipe, TQue
+from asctrace.tracer.language.enums import HardEvent, PipeID, TPosition
+from asctrace.tracer.language.pipe import TPipe, TQue, TQueBind
 from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.ops import sync, vec_binary
 from asctrace.tracer.ops.data_copy import DATA_COPY
@@ -27,11 +33,17 @@ data_copy = OpFunction(DATA_COPY)
 add = OpFunction(vec_binary.ADD)
 set_flag = OpFunction(sync.SET_FLAG)
 wait_flag = OpFunction(sync.WAIT_FLAG)
+pipe_barrier = OpFunction(sync.PIPE_BARRIER)
 
-QUEUES = 2
+QUEUES = 3
 NUMBERS = 2
 ELEMENTS = 8
-EVENTS = (HardEvent.MTE2_V, HardEvent.V_MTE3)
+#: Places of copies out; after as many they are used again.
+PLACES = 32
+EVENTS = (
+    HardEvent.MTE2_V, HardEvent.V_MTE3, HardEvent.MTE2_MTE3, HardEvent.MTE3_V, HardEvent.V_MTE2,
+    HardEvent.V_S,
+)  # fmt: skip
 
 _queues = st.integers(0, QUEUES - 1)
 _slots = st.integers(0, 1)
@@ -52,13 +64,14 @@ _whole = st.builds(
 _event_pair = st.builds(lambda f: [("set", *f), ("wait", *f)], _flag)
 _single = st.one_of(
     st.tuples(
-        st.sampled_from(["alloc", "enque", "deque", "free", "use", "load", "swap", "view"]),
+        st.sampled_from(["alloc", "enque", "deque", "free", "use", "load", "swap", "view", "peek"]),
         _queues,
         _slots,
     ),
     st.tuples(st.sampled_from(["set", "wait"]), st.sampled_from(EVENTS), st.integers(0, 1)),
     st.tuples(st.sampled_from(["set_any", "wait_any"]), st.sampled_from(EVENTS), _numbers),
     st.tuples(st.just("foreign"), _queues, _queues, _slots),
+    st.tuples(st.just("barrier")),
     st.tuples(st.sampled_from(["break", "continue", "return"]), _numbers),
 )
 _step = st.one_of(_whole, _event_pair, _single.map(lambda step: [step]))
@@ -84,6 +97,12 @@ plans = st.recursive(
 )
 
 
+def _new_queue(number: int, depth: int) -> Any:
+    if number == 2:
+        return TQueBind(TPosition.VECIN, TPosition.VECOUT, depth)
+    return TQue((TPosition.VECIN, TPosition.VECOUT)[number], depth)
+
+
 class Built:
     """The kernel of a plan: depth and number of buffers of each queue, then the steps."""
 
@@ -91,25 +110,35 @@ class Built:
         self.kernel = Kernel()
         with self.kernel as k:
             self.gm = k.tensor(k.address("x", float32), name="x_gm")
+            self.out = k.tensor(k.address("z", float32), name="z_gm")
+            self.peeked = k.tensor(k.address("w", float32), name="w_gm")
             self.numbers = [k.scalar(f"n{j}", int32) for j in range(NUMBERS)]
             pipe = TPipe()
             self.queues = []
             for j, (depth, num) in enumerate(shapes):
-                queue = TQue(TPosition.VECIN, depth)
+                queue = _new_queue(j, depth)
                 queue.name = f"q{j}"
                 pipe.init_buffer(queue, num, ELEMENTS * 4)
                 self.queues.append(queue)
+            self.sum = LocalTensor(float32, TPosition.VECCALC, 4096, ELEMENTS)
+            data_copy(self.sum, self.gm, ELEMENTS)
+            pipe_barrier(PipeID.PIPE_ALL)
+            self.stores = k.var(int32, 0)
+            self._loads = 0
             # The slots are variables as merges make them; each begins as a tensor of its queue.
             self.slots = {}
             for j, queue in enumerate(self.queues):
                 first = queue.alloc_tensor(float32)
-                data_copy(first, self.gm, ELEMENTS)
+                self._fill(j, first)
                 self.slots[j, 0] = self._variable(first)
                 self.slots[j, 1] = self._variable(first)
                 queue.free_tensor(first)
             self.direct: dict[int, Any] = {}
             self._loops = 0
             self.steps(plan)
+            pipe_barrier(PipeID.PIPE_ALL)
+            self._store(self.sum)
+        self.program: Any = None
 
     def _variable(self, first: Any) -> Any:
         """A variable that begins as a tensor."""
@@ -145,12 +174,35 @@ class Built:
         self.queues[queue].free_tensor(self.slots[queue, slot])
 
     def _load(self, queue: int, slot: int) -> None:
-        data_copy(self.slots[queue, slot], self.gm, ELEMENTS)
+        self._fill(queue, self.slots[queue, slot])
+
+    def _fill(self, queue: int, tensor: Any) -> None:
+        """What the producer of a queue does."""
+        if queue == 1:
+            add(tensor, self.sum, self.sum, ELEMENTS)
+            return
+        self._loads += 1
+        data_copy(tensor, self.gm[self._loads % PLACES * ELEMENTS :], ELEMENTS)
 
     def _use(self, queue: int, slot: int) -> None:
+        """What the consumer of a queue does."""
         tensor = self.direct.get(queue) if slot else None
         tensor = self.slots[queue, slot] if tensor is None else tensor
-        add(tensor, tensor, tensor, ELEMENTS)
+        if queue == 0:
+            add(self.sum, self.sum, tensor, ELEMENTS)
+        else:
+            self._store(tensor)
+
+    def _store(self, tensor: Any) -> None:
+        data_copy(self.out[self.stores % PLACES * ELEMENTS :], tensor, ELEMENTS)
+        self.kernel.assign((self.stores, self.stores + 1))
+
+    def _peek(self, queue: int, slot: int) -> None:
+        """The scalar unit reads the sum."""
+        self.peeked.set_value(self.stores % PLACES, self.sum.get_value(queue + slot))
+
+    def _barrier(self) -> None:
+        pipe_barrier(PipeID.PIPE_ALL)
 
     def _view(self, queue: int, slot: int) -> None:
         tensor = self.slots[queue, slot][0:ELEMENTS:][self.numbers[0] * 0 :]
@@ -217,14 +269,23 @@ class Built:
             self.steps(body)
         self._loops -= 1
 
-    def run(self, *numbers: int) -> tuple[Finding | None, tuple[Finding, ...]]:
-        """The error of a run in program order, if any, and its warnings."""
-        data = np.zeros(ELEMENTS, np.float32)
+    def run(
+        self, *numbers: int, **params: Any
+    ) -> tuple[Finding | None, tuple[Finding, ...], list[bytes]]:
+        """The error that ends a run, if any, its other findings and the arrays after it."""
+        if self.program is None:
+            self.program = compile_trace(self.kernel.trace)
+        x = np.arange(PLACES * ELEMENTS, dtype=np.float32) ** 2 % 251
+        arrays = x, np.zeros_like(x), np.zeros_like(x)
+        params = {"detect_races": False, **params}
         try:
-            result = self.kernel.run(data, *numbers, op_budget=5000, check_uninitialised=False)
+            result = simulate(
+                self.program, (*arrays, *numbers), 1,
+                SimParams(op_budget=5000, check_uninitialised=False, **params),
+            )  # fmt: skip
         except KernelError as caught:
-            return caught.findings[0], ()
-        return None, result.findings
+            return caught.findings[0], tuple(caught.findings[1:]), []
+        return None, result.findings, [array.tobytes() for array in arrays]
 
 
 # -- larger plans, from a seed --------------------------------------------------------------------
@@ -318,7 +379,13 @@ class Planner:
         if kind < 8 and self.branches:
             jumps = ("break", "continue", "return") if loops else ("return",)
             return (rng.choice(jumps), rng.randrange(NUMBERS))
-        return (rng.choice(("alloc", "enque", "deque", "free", "use", "swap", "view")), queue, slot)
+        if kind == 8:
+            return ("barrier",)
+        return (
+            rng.choice(("alloc", "enque", "deque", "free", "use", "swap", "view", "peek")),
+            queue,
+            slot,
+        )
 
 
 def large_plan(seed: int, nesting: int = 3) -> tuple[list[tuple[int, int]], list[Any]]:

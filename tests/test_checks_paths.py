@@ -178,10 +178,10 @@ def test_leak_in_each_iteration() -> None:
         "AT0202",
         "error",
         f"alloc_tensor waits for ever: all 2 buffers of {QUE} are in use",
-        [2, 2, 2],
+        [2, 2],
     )
     found = only(leak.format(trips="n"))
-    assert (found.code, found.severity, lines(found)) == ("AT0202", "warning", [2, 2, 2, 1])
+    assert (found.code, found.severity, lines(found)) == ("AT0202", "warning", [2, 2, 1])
     assert found.notes[-1][0] == "only if this loop runs 3 times"
     assert [f.severity for f in findings(leak.format(trips=2))] == ["warning", "warning"]
 
@@ -291,8 +291,37 @@ def test_wait_without_a_set() -> None:
         asc.wait_flag(E, 1)
     """)
     assert said(found) == (
-        "AT0204", "error", "wait_flag(MTE2_V, 1) waits for ever: nothing sets the event", [3]
+        "AT0204", "error", "wait_flag(MTE2_V, 1) waits for ever: nothing sets the event", [3, 2]
     )  # fmt: skip
+    assert found.notes[0][0] == "the set before was waited for here"
+
+
+def test_wait_before_its_set() -> None:
+    found, left = findings("""
+        asc.wait_flag(E, 1)
+        asc.set_flag(E, 0)
+        asc.set_flag(E, 1)
+        asc.wait_flag(E, 0)
+    """)
+    assert (left.severity, left.message) == ("warning", "set_flag(MTE2_V, 1) is never waited for")
+    assert said(found) == (
+        "AT0204",
+        "error",
+        "wait_flag(MTE2_V, 1) comes before its set_flag",
+        [1, 3],
+    )
+    assert found.notes[0][0] == "set here, behind the wait"
+    assert found.hint.startswith("put the set_flag first: once the queue of a waiting pipe is full")
+    found = only("""
+        asc.wait_flag(G, 1)
+        if n > 3:
+            asc.set_flag(G, m)
+    """)
+    assert lines(found) == [1, 3]
+    assert found.message == (
+        "wait_flag(MTE2_S, 1) waits for ever: the scalar unit waits here and never comes to the "
+        "set_flag"
+    )
 
 
 def test_set_never_consumed() -> None:
@@ -315,8 +344,10 @@ def test_set_in_one_iteration_and_waited_for_in_the_next() -> None:
     """
     clean(primed.format("asc.set_flag(G, 0)", "asc.wait_flag(G, 0)"))
     found = only(primed.format("", ""))
-    assert (found.severity, lines(found)) == ("warning", [3, 2])
-    assert found.notes[-1][0] == "only if this loop runs"
+    assert (found.severity, lines(found)) == ("warning", [3, 4, 2])
+    assert [note for note, _ in found.notes] == [
+        "set here, behind the wait", "only if this loop runs"
+    ]  # fmt: skip
     found = only("""
         for i in asc.range(4):
             asc.set_flag(G, 0)

@@ -225,7 +225,7 @@ def test_enques_against_depth() -> None:
             "`deep` (TQue in VECIN) from kernel.py:12:12 is full: 2 tensors are enqueued and its "
             "depth is 2"
         ),
-        [4, 4, 4],
+        [4, 4],
     )
     clean(more.format(depth=3))
 
@@ -244,8 +244,9 @@ def test_tensors_at_one_position() -> None:
     """
     found = only(many.format(count=9))
     assert said(found) == (
-        "AT0108", "error", "9 tensors are allocated at VECIN at once, 8 is the limit", [5]
+        "AT0108", "error", "9 tensors are allocated at VECIN at once, 8 is the limit", [5, 5]
     )  # fmt: skip
+    assert found.notes[0][0] == "not freed since (8 times)"
     clean(many.format(count=8))
 
 

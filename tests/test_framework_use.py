@@ -267,6 +267,8 @@ def test_event_ids(capsys: pytest.CaptureFixture[str]) -> None:
         asc.wait_flag(asc.HardEvent.V_S, ids[-1])
         pipe.release_event_id(ids[0])
         print(ids[-1], pipe.fetch_event_id())
+        for event_id in ids[1:]:
+            pipe.release_event_id(event_id)
         if again:
             pipe.release_event_id(id=ids[0], event=asc.HardEvent.V_S)
 

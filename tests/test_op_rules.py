@@ -181,7 +181,7 @@ def test_copies_between_ub_and_l1_are_not_there_yet() -> None:
 
     text = said(call)
     assert "error AT0306: data_copy from `t` (LocalTensor of float32 in VECIN) to " in text
-    assert "hint: on the chip it copies from UB to UB" in text
+    assert "hint: the headers send it through the workspace of a Matmul object" in text
 
 
 # -- overlap --------------------------------------------------------------------------------------

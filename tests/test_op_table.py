@@ -16,7 +16,7 @@ import asctrace as asc
 from asctrace.lowering.text import emit
 from asctrace.runtime.simulator import compile_trace
 from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
-from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32
+from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32, uint64
 from asctrace.tracer.language.scalar import Scalar
 from asctrace.tracer.language.types import (
     GlobalPointerType,
@@ -92,6 +92,18 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
     "brcb_repeat": lambda k: asc.BrcbRepeatParams(),
+    "blocks": lambda k: asc.DataCopyParams(2, 4, 1, 0),
+    "enhanced": lambda k: asc.DataCopyEnhancedParams(),
+    "ext_blocks": lambda k: asc.DataCopyExtParams(2, 12, 4, 1, 0),
+    "pad": lambda k: asc.DataCopyPadParams(True, 0, 1, 0),
+    "ext_pad": lambda k: asc.DataCopyPadExtParams(float32, True, 0, 1, 0.5),
+    "slices": lambda k: [asc.SliceInfo(0, 15, 0, 1, 16), asc.SliceInfo(0, 1, 0, 1, 2)],
+    "slice": lambda k: asc.SliceInfo(0, 15, 0, 1, 16),
+    "nd2nz": lambda k: asc.Nd2NzParams(1, 4, 20, 0, 20, 4, 1, 0),
+    "nz2nd": lambda k: asc.Nz2NdParamsFull(1, 4, 32, 1, 4, 32, 1),
+    "init_const": lambda k: asc.InitConstValueParams(2, 4, 1, 0.5),
+    "cache_line": lambda k: asc.CacheLine.SINGLE_CACHE_LINE,
+    "dcci_dst": lambda k: asc.DcciDst.CACHELINE_OUT,
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
@@ -153,6 +165,21 @@ def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 
 
+def _blocks(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Operands apart, matrices in L1, as many slices as dimensions."""
+    if spec.name == "init_const_value" or form.name.startswith("nd2nz"):
+        args[0] = named(asc.LocalTensor(float32, asc.TPosition.A1, 0, 1024), "local")
+    elif "local" in form.name:
+        args[1] = local("source", 8192)
+    elif form.name.startswith("slices"):
+        args[4] = 2
+
+
+def _preload(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A tensor of the one dtype that there is."""
+    args[0] = global_tensor("tensor", k.pointer("lines", uint64))
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -163,6 +190,8 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    **dict.fromkeys(("data_copy", "init_const_value"), _blocks),
+    "data_cache_preload": _preload,
 }  # fmt: skip
 
 #: Values whose class is no row's name.
@@ -182,7 +211,7 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "event_id": 3, "pre_fetch_len": 2, "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip

@@ -1,4 +1,8 @@
-"""Random protocols: what the checks say of a kernel never contradicts its runs."""
+"""Random protocols: what the checks say of a kernel never contradicts its runs.
+
+And the order of operations does not matter to a kernel without races: late and random schedules
+find what program order finds and give the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +17,26 @@ from tests.protocol_kit import Built, large_plan, plans
 
 _INPUTS = [(a, b) for a in (0, 1, 2, 5) for b in (0, 1, 3)]
 
+#: Inputs and schedules under which the order of operations is compared.
+_ORDERED = [(1, 1), (2, 0), (5, 3)]
+_SCHEDULES: list[dict[str, Any]] = [
+    {"schedule": "late"}, *({"schedule": "random", "seed": seed} for seed in range(3))
+]  # fmt: skip
+
 
 def key(finding: Finding) -> tuple[str, str, Any]:
     return finding.code, finding.message, finding.spans[0].line
 
 
 def agree(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
-    """Check the kernel of a plan, and run it with many inputs."""
+    """Check the kernel of a plan, and run it with many inputs and under several schedules."""
     built = Built(shapes, plan)
     note(built.kernel.trace.dump())
     found = check(built.kernel.trace)
     errors = {key(f) for f in found if f.severity == "error"}
     left = {key(f) for f in found if f.severity == "warning" and not f.notes}
     for numbers in _INPUTS:
-        failed, warnings = built.run(*numbers)
+        failed, warnings, _ = built.run(*numbers)
         note(f"{numbers}: {failed or 'clean'}")
         if errors:
             # An error happens in every run, whatever its input.
@@ -34,19 +44,57 @@ def agree(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
         elif failed is None:
             # What is left at the end on every path is left in each run that is clean.
             assert left <= {key(f) for f in warnings}, (numbers, left)
+    in_any_order(built)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=2, max_size=2), plans)
+def in_any_order(built: Built) -> None:
+    """Every schedule finds the same; without errors and races it gives the same bytes."""
+    plain, said = runs(built), runs(built, detect_races=True)
+    for schedule in _SCHEDULES:
+        again = runs(built, detect_races=True, **schedule)
+        assert [run[:2] for run in again] == [run[:2] for run in said], schedule
+        blind = runs(built, **schedule)
+        for (errors, _, expected), (stopped, _, got), run in zip(plain, blind, said, strict=True):
+            assert stopped[:1] == errors[:1], schedule
+            if not run[0]:
+                assert got == expected, schedule
+
+
+def runs(built: Built, **params: Any) -> list[tuple[list[Any], list[Any], list[bytes]]]:
+    """The keys of the errors and warnings of a run, and the arrays after it, for each input."""
+    found = []
+    for numbers in _ORDERED:
+        failed, others, arrays = built.run(*numbers, **params)
+        all_found = [*([] if failed is None else [failed]), *others]
+        errors, warnings = (
+            [key(f) for f in all_found if (f.severity == "error") is wanted]
+            for wanted in (True, False)
+        )
+        found.append((errors, warnings, arrays))
+    return found
+
+
+@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=3, max_size=3), plans)
 def test_small_protocols(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
     agree(shapes, plan)
 
 
-@settings(max_examples=120, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(st.integers(0, 2**32))
 def test_large_protocols(seed: int) -> None:
     """`seed` is shown when it fails: `large_plan(seed)` is the protocol."""
     agree(*large_plan(seed))
+
+
+def test_enough_protocols_are_compared() -> None:
+    """A share of the runs is free of errors, so that their results were compared."""
+    clean = sum(
+        not errors
+        for seed in range(40)
+        for errors, _, _ in runs(Built(*large_plan(seed)), detect_races=True)
+    )
+    assert 20 < clean < 100
 
 
 def test_protocols_without_branches() -> None:
@@ -56,7 +104,7 @@ def test_protocols_without_branches() -> None:
         shapes, plan = large_plan(seed, nesting=0)
         built = Built(shapes, plan)
         found = [f for f in check(built.kernel.trace) if f.severity == "error"]
-        failed, _ = built.run(1, 1)
+        failed, _, _ = built.run(1, 1)
         assert [key(f) for f in found[:1]] == ([key(failed)] if failed else []), seed
         wrong += bool(found)
     assert 40 < wrong < 360

@@ -31,10 +31,10 @@ def test_dtypes_enums_and_structs_are_public() -> None:
     public = [t for t in vars(enums).values() if inspect.isclass(t) and issubclass(t, Enum)]
     public += [
         t
-        for t in vars(structs).values()
+        for t in (*map(structs.struct, structs.DECLARED), *vars(structs).values())
         if inspect.isclass(t)
         and issubclass(t, structs.ParamStruct)
-        and t is not structs.ParamStruct
+        and t not in (structs.ParamStruct, structs.Record)
     ]
     for cls in public:
         if cls.__module__.startswith("asctrace."):

@@ -31,7 +31,7 @@ def test_shadow(seed: int) -> None:
         start = rng.randrange(SIZE)
         stop = rng.randrange(start + 1, min(SIZE, start + 80) + 1)
         clock = clocks.known[pipe]
-        stamp: Any = (pipe, clock[pipe], 0, number, 0, False)
+        stamp: Any = (pipe, clock[pipe], 0, number, (), None)
         expected: set[tuple[int, int, bool]] = set()
         for byte in range(start, stop):
             earlier = [(writes[byte], True)] if byte in writes else []

@@ -1,13 +1,19 @@
-"""`asc.Struct` and `asc.array`: host layout, text, and what kernels read and write."""
+"""`asc.Struct`, `asc.array` and parameter structs: layout, text, what kernels read and write."""
 
 from __future__ import annotations
 
 import ctypes
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import asctrace as asc
+from asctrace.tracer.language.structs import DECLARED, REQUIRED
 
 
 class Inner(asc.Struct):
@@ -165,3 +171,82 @@ def test_constant_index_of_an_array_is_checked() -> None:
 
     with pytest.raises(asc.KernelError, match="AT0201: element 2 of"):
         out_of_range.trace()
+
+
+# -- parameter structs ----------------------------------------------------------------------------
+
+REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_structs.json").read_text())
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_parameter_structs_have_the_fields_of_the_reference(name: str) -> None:
+    fields = REFERENCE[name]
+    row = DECLARED[name]
+    assert [field for _, field, _ in row.fields] == [field for field, _ in fields]
+    for (_, field, default), (_, wanted) in zip(row.fields, fields, strict=True):
+        assert (default is REQUIRED) == (wanted == "required"), field
+        if wanted not in ("required", None):
+            assert (default, type(default)) == (wanted, type(wanted)), field
+
+
+def test_parameter_structs_are_records() -> None:
+    one = asc.DataCopyParams(2, block_len=3)
+    assert repr(one) == "DataCopyParams(block_count=2, block_len=3, src_stride=0, dst_stride=0)"
+    assert one == asc.DataCopyParams(2, 3)
+    one.src_stride = 1
+    assert one != asc.DataCopyParams(2, 3)
+    assert one != asc.DataCopyPadParams()
+    assert asc.DataCopyParams is asc.DataCopyParams
+    assert asc.DataCopyEnhancedParams().block_mode is asc.BlockMode.BLOCK_MODE_NORMAL
+    for call, message in (
+        (lambda: asc.DataCopyParams(1, 2, 3, 4, 5), "has 4 fields, but 5 values were given"),
+        (
+            lambda: asc.DataCopyParams(1, block_count=2),
+            "got two values for the field 'block_count'",
+        ),
+        (lambda: asc.DataCopyParams(length=2), "has no field 'length'"),
+        (lambda: asc.Nd2NzParams(1), "needs a value for the field 'n_value'"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    with pytest.raises(AttributeError):
+        one.length = 3
+
+
+def test_parameter_structs_are_made_when_they_are_asked_for() -> None:
+    code = (
+        "import asctrace\nfrom asctrace.tracer.language import structs\n"
+        "assert set(structs.DECLARED) <= set(asctrace.__all__)\n"
+        "print('Nd2NzParams' in vars(structs), asctrace.Nd2NzParams is structs.Nd2NzParams)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("False True\n", "")
+
+
+@asc.jit
+def copies(x: asc.GlobalAddress, z: asc.GlobalAddress, n: int):
+    """Fields change under a condition and in a loop; each call takes them as they are."""
+    source, target = asc.GlobalTensor(), asc.GlobalTensor()
+    source.set_global_buffer(x)
+    target.set_global_buffer(z)
+    local = asc.LocalTensor(asc.int32, asc.TPosition.VECIN, 0, 64)
+    blocks = asc.DataCopyParams(block_len=1)
+    if n > 2:
+        blocks.src_stride = 1
+    for i in asc.range(n):
+        blocks.block_count = i + 1
+        asc.data_copy(local, source, blocks)
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
+        asc.data_copy(target, local, 8 * (i + 1))
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
+
+
+def test_fields_of_parameter_structs_are_state() -> None:
+    x = np.arange(64, dtype=np.int32)
+    rows: Any = x.reshape(8, 8)
+    for n, taken in ((2, rows[:2]), (3, rows[:6:2])):
+        z = np.zeros(24, np.int32)
+        copies[1](x, z, n)
+        assert z[: 8 * n].tolist() == taken.reshape(-1).tolist()
+    text = copies.lower(x, x, 3).source
+    assert "static_cast<uint16_t>(i + 1), 1, static_cast<uint16_t>(src_stride), 0)" in text

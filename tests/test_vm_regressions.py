@@ -509,3 +509,71 @@ def test_constant_that_a_loop_makes_a_float() -> None:
         put(int(total * 4))
 
     assert [run(kernel, n) for n in (0, 1, 4)] == [[4], [4], [16]]
+
+
+def test_an_assertion_behind_a_loop_that_may_return() -> None:
+    def kernel(out: Any, n: Any, m: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        fuel = 1
+        while (m > 0 if n else (n != 0 and n // n > 0)) and fuel:
+            assert -9 <= n <= 9
+            if n > 5:
+                gm.set_value(1, n)
+                return
+            n += 1
+
+    args = [Argument("out", OUT), Argument("n", int32, 3), Argument("m", int32, 1)]
+    result = trace_function(kernel, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    program = compile_trace(result.trace)
+    for n, m, expected in ((0, 0, 0), (3, 0, 0), (3, 1, 6)):
+        out = np.zeros(4, np.int32)
+        simulate(program, [out, n, m], 1)
+        assert out[1] == expected
+    with pytest.raises(KernelError, match="AT0205"):
+        simulate(program, [np.zeros(4, np.int32), 10, 1], 1)
+
+
+def test_what_follows_a_loop_that_may_return_is_conditional() -> None:
+    seen: list[int] = []
+
+    def kernel(n: Any) -> None:
+        for i in range(n):
+            if i == 3:
+                return
+        seen.append(1)
+
+    with pytest.raises(KernelError, match="AT0109"):
+        trace_function(
+            kernel, [Argument("n", int32, 5)], chip("Ascend910B1"), TraceOptions(), "kernel"
+        )
+    assert not seen
+
+
+def test_function_made_in_each_iteration_and_used_on_the_way_out() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for base in [n + 1, n]:
+
+            def shown(value: Any, base: Any = base) -> None:
+                put(value + base)
+
+            for k in [m, m + 1]:
+                if k != n:
+                    shown(k)
+                    return
+        put(5)
+
+    for n, m in ((0, 0), (1, 2), (5, 4), (5, 5)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
+def test_message_of_what_is_no_mapping() -> None:
+    def shown() -> str:
+        try:
+            return str({"a": 1, **(3 + 4)})  # type: ignore[dict-item]
+        except TypeError as exc:
+            return str(exc)
+
+    assert concrete(shown) == shown() == "'int' object is not a mapping"

@@ -12,6 +12,7 @@ import linecache
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -156,7 +157,8 @@ _rows(
             (
                 "An element-wise operation may work in place, on the very same elements; where a "
                 "source and the destination share only a part, later elements read what earlier "
-                "ones wrote, or not, as the pipe happens to run."
+                "ones wrote, or not, as the pipe happens to run. Nor may one copy write a byte "
+                "twice."
             ),
         ),
         (
@@ -536,10 +538,14 @@ def finding(
     severity: str = "error",
     table: str = "",
 ) -> Finding:
-    """Build a finding from sites; the code must stand in the table."""
+    """Build a finding from sites; the code must stand in the table. Equal notes become one."""
     assert code in CODES, code
     stack = stack_of(site)
-    resolved = tuple((text, span_of(place)) for text, place in notes)
+    counts = Counter((text, span_of(place)) for text, place in notes)
+    resolved = tuple(
+        (f"{text} ({count} times)" if count > 1 else text, span)
+        for (text, span), count in counts.items()
+    )
     spans = stack[:1] + tuple(span for _, span in resolved if span is not None)
     return Finding(code, message, spans, hint, severity, stack, resolved, table)
 

@@ -50,13 +50,18 @@ class Value:
 
 
 class Op:
-    """One recorded operation. `args` are operands in the order of `form.params`."""
+    """One recorded operation. `args` are operands in the order of `form.params`.
 
-    __slots__ = ("args", "form", "result", "site", "spec")
+    `turns` says in which iteration of unrolled loops it was recorded: for each, outermost first,
+    the site of the loop and its index.
+    """
+
+    __slots__ = ("args", "form", "result", "site", "spec", "turns")
 
     def __init__(
         self, spec: OpSpec, form: Form, args: tuple[Any, ...], site: Site, result: Value | None
     ) -> None:
+        self.turns: tuple[tuple[Site, int], ...] = ()
         self.spec = spec
         self.form = form
         self.args = args

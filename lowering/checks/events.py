@@ -1,10 +1,12 @@
-"""Event ids: set twice without a wait, waited for without a set, set and never waited for."""
+"""Event ids: set twice, waited for without a set, set and never waited for, never released."""
 
 from __future__ import annotations
 
 from ...tracer.diagnostics import Finding, finding
+from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
-from ...tracer.trace import Op, Value
+from ...tracer.ops._events import never_released, unset_event
+from ...tracer.trace import Op, Trace, Value
 from .state import State
 from .walk import Walker, handles
 
@@ -60,6 +62,8 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
     if key is None:
         _unknown(state, op)
         return
+    before = state.waits.get(key)
+    state.waits[key] = op
     if state.flags.pop(key, None) is not None:
         return
     if state.maybe:
@@ -68,18 +72,27 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
         if key in state.maybe:
             state.maybe -= {key}
             return
-    walker.report(
-        state,
+    message, notes, hint = unset_event(
         op,
-        "AT0204",
-        f"wait_flag({op.args[0].name}, {op.args[1]}) waits for ever: nothing sets the event",
-        notes=[
-            (f"set here: {other.args[0].name}, {other.args[1]}", other.site)
-            for other in state.flags.values()
-            if other.args[0] is op.args[0] or other.args[1] == op.args[1]
-        ],
-        hint="set_flag with the same event and id comes first",
+        int(op.args[1]),
+        walker.set_flags.after(op, int(op.args[1])),
+        before,
+        [(int(other.args[1]), other) for other in state.flags.values()],
     )
+    walker.report(state, op, "AT0204", message, notes=notes, hint=hint)
+
+
+def kept_ids(trace: Trace) -> list[Finding]:
+    """Ids of `alloc_event_id` in a kernel that releases none of the event, nor all by a reset."""
+    ops = [node for node in trace.walk() if isinstance(node, Op)]
+    if any(op.spec in (rows.RESET, rows.INIT, rows.DESTROY) for op in ops):
+        return []
+    released = {op.args[2] for op in ops if op.spec is rows.RELEASE_EVENT_ID}
+    return [
+        never_released(op)
+        for op in ops
+        if op.spec is rows.ALLOC_EVENT_ID and op.args[1] not in released
+    ]
 
 
 def left_set(walker: Walker, state: State) -> list[Finding]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tracer.diagnostics import Finding
-from .events import left_set
+from .events import kept_ids, left_set
 from .facts import Facts
 from .queues import left_behind
 from .tensors import use
@@ -18,4 +18,4 @@ def protocol(facts: Facts) -> list[Finding]:
     if end is not None:
         out += left_behind(walker, end)
         out += left_set(walker, end)
-    return out
+    return out + kept_ids(facts.trace)

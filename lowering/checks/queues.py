@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.diagnostics import Finding, finding
+from ...tracer.diagnostics import Finding, Site, finding
 from ...tracer.language.types import QueueType
 from ...tracer.ops import buffers
 from ...tracer.ops import framework as rows
@@ -119,12 +119,12 @@ def _alloc(walker: Walker, state: State, op: Op) -> None:
         else:
             state.queues[id(queue)] = (num, {**held, hold: op}, waiting)
             if walker.crowded(queue.type.position):
-                _check_position(walker, state, op)
+                _check_position(walker, state, op, hold)
     walker.bind(state, op, _tensor(op), hold)
 
 
 def _no_buffer(walker: Walker, state: State, op: Op, known: Known) -> None:
-    num, held, waiting = known
+    num = known[0]
     what = describe(op.args[0])
     if not num:
         walker.report(
@@ -140,29 +140,37 @@ def _no_buffer(walker: Walker, state: State, op: Op, known: Known) -> None:
         op,
         "AT0202",
         f"alloc_tensor waits for ever: all {num} buffers of {what} are in use",
-        notes=[
-            *(("not freed since", at.site) for at in held.values()),
-            *(("enqueued here, never taken", at.site) for at in waiting.values()),
-        ],
+        notes=_in_use(known),
         hint="call free_tensor when a tensor is done, or give the queue more buffers",
     )
 
 
-def _check_position(walker: Walker, state: State, op: Op) -> None:
+def _in_use(known: Known, new: Hold | None = None) -> list[tuple[str, Site]]:
+    """Who holds the buffers of a queue, `new` left out."""
+    _, held, waiting = known
+    return [
+        *(("not freed since", at.site) for hold, at in held.items() if hold is not new),
+        *(("enqueued here, never taken", at.site) for at in waiting.values()),
+    ]
+
+
+def _check_position(walker: Walker, state: State, op: Op, hold: Hold) -> None:
     """Tensors of all queues at one position, those of unknown queues left out."""
     position = op.args[0].type.position
     limit = walker.chip.position_tensors
-    count = sum(
-        len(known[1]) + len(known[2])
+    here = [
+        known
         for key, known in state.queues.items()
         if known is not None and walker.queues[key].type.position is position
-    )
+    ]
+    count = sum(len(held) + len(waiting) for _, held, waiting in here)
     if count > limit:
         walker.report(
             state,
             op,
             "AT0108",
             f"{count} tensors are allocated at {position.name} at once, {limit} is the limit",
+            notes=[note for known in here for note in _in_use(known, hold)],
             hint="free tensors earlier, or allocate one large tensor and take parts of it",
         )
 

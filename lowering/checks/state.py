@@ -51,15 +51,17 @@ class State:
 
     `queues` by the id of the `TQue` value; `tensors` the holds of variables and of tensors that
     are filled in place (all others are in `Walker.holds`); `flags` the events that are set, with
-    the operation; `maybe` the event ids and whole events of which it is not known.
+    the operation; `maybe` the event ids and whole events of which it is not known. `waits` has the
+    latest wait for an event id on the way here, for notes only.
     """
 
-    __slots__ = ("flags", "maybe", "queues", "tensors", "why")
+    __slots__ = ("flags", "maybe", "queues", "tensors", "waits", "why")
 
     def __init__(self) -> None:
         self.queues: dict[int, Known | None] = {}
         self.tensors: dict[int, Hold] = {}
         self.flags: dict[int, Op] = {}
+        self.waits: dict[int, Op] = {}
         self.maybe: frozenset[int] = frozenset()
         self.why: Why = None
 
@@ -69,6 +71,7 @@ class State:
         other.queues = self.queues.copy()
         other.tensors = self.tensors.copy()
         other.flags = self.flags.copy()
+        other.waits = self.waits.copy()
         other.maybe = self.maybe
         other.why = why
         return other
@@ -105,6 +108,8 @@ def join(a: State, b: State, holds: dict[int, Hold]) -> State:
     if a.flags.keys() != b.flags.keys() or a.maybe != b.maybe:
         out.flags = {key: op for key, op in a.flags.items() if key in b.flags}
         out.maybe = a.maybe | b.maybe | (a.flags.keys() ^ b.flags.keys())
+    if a.waits != b.waits:
+        out.waits = {key: op for key, op in a.waits.items() if b.waits.get(key) is op}
     return out
 
 

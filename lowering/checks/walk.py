@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from ...tracer.diagnostics import Finding, Site, finding
 from ...tracer.language.enums import TPosition
 from ...tracer.language.types import LocalTensorType, QueueType
+from ...tracer.ops._events import SetFlags
 from ...tracer.ops.spec import OpSpec
 from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Op, Trace, Value
 from .state import UNKNOWN, Hold, State, Why, join, same
@@ -127,6 +128,7 @@ class Walker:
         self._again = 0
         self._steps = 0
         self._crowded: frozenset[TPosition] = frozenset()
+        self._set_flags: SetFlags | None = None
 
     def run(self) -> State | None:
         """What is known at the end of the kernel, on all its ends; None when it has none."""
@@ -166,6 +168,13 @@ class Walker:
             self.holds[id(op.result)] = hold
         elif isinstance(target, Value):
             state.tensors[id(target)] = hold
+
+    @property
+    def set_flags(self) -> SetFlags:
+        """The `set_flag`s of the trace, found when first needed."""
+        if self._set_flags is None:
+            self._set_flags = SetFlags(self.trace)
+        return self._set_flags
 
     def crowded(self, position: TPosition) -> bool:
         """Whether the queues at a position have more buffers than it may have tensors."""

@@ -1,6 +1,6 @@
 """Compiling the emitted text with CANN into a `Binary`.
 
-`traces.compile_trace` takes a trace, `build.compile_text` a text. `toolchain` finds the compiler
+`traces.compile_traces` takes traces, `build.compile_text` a text. `toolchain` finds the compiler
 and chooses the route, `commands` has its command lines, `build` runs it through the cache,
 `messages` explains its errors. May import `tracer`, `lowering`, `knobs`, `cann` and `cache`; this
 module is light, `asc.jit` imports it.

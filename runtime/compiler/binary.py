@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -64,9 +63,9 @@ _CORES: Final = {
 class Binary:
     """A compiled kernel.
 
-    path: the object, an absolute path. kind: the cores it runs on. symbol: the name to look up in
-    it. digest: SHA-256 of its bytes. sync_address: whether the address of the hardware
-    synchronisation (`aclrtGetHardwareSyncAddr`) goes in front of the arguments.
+    path: the object in the cache, an absolute path. kind: the cores it runs on. symbol: the name to
+    look up in it. digest: SHA-256 of its bytes. sync_address: whether the address of the hardware
+    synchronisation (`aclrtGetHardwareSyncAddr`) goes in front of the arguments. data: its bytes.
     """
 
     path: Path
@@ -74,10 +73,19 @@ class Binary:
     symbol: str
     digest: str
     sync_address: bool = False
+    data: bytes = field(default=b"", repr=False, compare=False)
 
-    def read(self) -> bytes:
-        """The object's bytes; `OSError` when they are gone or changed."""
-        data = self.path.read_bytes()
-        if hashlib.sha256(data).hexdigest() != self.digest:
-            raise OSError(f"{self.path} has changed since it was compiled")
-        return data
+    def file(self) -> Path:
+        """The object as a file, written again if the cache lost it meanwhile.
+
+        Where the cache takes it no longer, a folder of this process has it (a warning, AT0401).
+        """
+        from .. import cache
+
+        entry = cache.Entry(self.path, self.digest, self.data)
+        home = cache.Cache(self.path.parents[2], 0)
+        try:
+            return home.keep(entry)
+        except OSError as problem:
+            place = cache.fall_back(home.folder, problem)
+            return place.publish(self.path.stem.partition("-")[0], self.data).path

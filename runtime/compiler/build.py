@@ -27,6 +27,11 @@ from .toolchain import Toolchain, arch_of, find_toolchain
 
 _SYMBOL = re.compile(r"__global__\b[^{;]*?\bvoid\s+(\w+)\s*\(")
 _NO_LINES: Lines = ()
+#: What may bring files into a text that its key does not know, and which may change.
+_OUTSIDE_FILE = re.compile(r'^\s*#\s*include\s*["<]/', re.MULTILINE)
+_OUTSIDE_OPTION = re.compile(r"-[IiLlBF]|-idirafter|--(include|sysroot|config)|@")
+#: Variables by which compilers take headers from elsewhere.
+_SEARCH_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,17 @@ class Job:
     kind: KernelType
     lines: Callable[[], Lines] = lambda: _NO_LINES
     fresh: bool = False
+
+    def must_run(self) -> bool:
+        """Whether the compiler has to run even if the cache has the binary.
+
+        The log of inserted synchronisation is written by the compiler alone, and files that are
+        no part of CANN may have changed.
+        """
+        options = self.options
+        outside = any(map(_OUTSIDE_OPTION.match, options.bisheng_options))
+        log = bool(options.auto_sync_log)
+        return self.fresh or log or outside or bool(_OUTSIDE_FILE.search(self.text))
 
 
 def compile_text(
@@ -74,8 +90,7 @@ def run(job: Job, tools: Toolchain) -> Binary:
         _version(), tools.identity, job.chip.name, job.kind.name, job.text, tools.route, *flags
     )
     place = cache.current()
-    # The log of inserted synchronisation is written by the compiler alone.
-    entry = None if job.fresh or job.options.auto_sync_log else place.find(key)
+    entry = None if job.must_run() else place.find(key)
     if entry is None:
         task = _Task(job, tools, arch, steps, symbol, key)
         try:
@@ -83,7 +98,7 @@ def run(job: Job, tools: Toolchain) -> Binary:
         except OSError as problem:
             entry = _elsewhere(task, cache.fall_back(place.folder, problem))
     sync_address = "set_ffts_base_addr(" in job.text
-    return Binary(entry.path, job.kind, symbol, entry.digest, sync_address)
+    return Binary(entry.path, job.kind, symbol, entry.digest, sync_address, entry.data)
 
 
 def _elsewhere(task: _Task, place: cache.Cache) -> cache.Entry:
@@ -103,6 +118,8 @@ def run_all(jobs: Sequence[tuple[Job, Toolchain]], workers: int | None = None) -
 
     When some fail the others are finished; then one `KernelError` has the findings of all.
     """
+    if len(jobs) == 1:
+        return [run(*jobs[0])]
     errors: list[Finding] = []
     results: list[Binary] = []
     with ThreadPoolExecutor(workers or min(len(jobs), os.cpu_count() or 1) or 1) as pool:
@@ -176,6 +193,8 @@ class _Task:
 def _run(step: Command, folder: Path) -> tuple[int | str, str]:
     """Run a tool in a folder: its exit status, or a word for why there is none, and its output."""
     environment = os.environ | {"TMPDIR": str(folder), "LC_ALL": "C"}
+    for name in _SEARCH_VARIABLES:
+        environment.pop(name, None)
     limit = knobs.COMPILE_TIMEOUT.get() or None
     try:
         process = subprocess.Popen(

@@ -14,7 +14,6 @@ from .options import ARCHES, Arch
 
 #: Architectures that `libacl_rtc.so` compiles for.
 _RTC = ("2201", "3510")
-RTC_LIBRARY = "libacl_rtc.so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def find_toolchain(chip: Chip) -> Toolchain:
     AT0305 when there is no CANN, AT0503 when a part of it is missing that the route needs.
     """
     found, _ = cann.find()
-    library = found.library(RTC_LIBRARY)
+    library = found.library(cann.RTC_LIBRARY)
     if found.compiler is None and library is None:
         raise cann.refuse("compiling for the NPU")
     route = knobs.ROUTE.get()
@@ -62,11 +61,11 @@ def find_toolchain(chip: Chip) -> Toolchain:
         route = _choose(found, chip, library)
     if route == "rtc":
         if library is None:
-            raise _missing(RTC_LIBRARY, found, "the route 'rtc' is for newer CANN")
+            raise _missing(cann.RTC_LIBRARY, found, "the route 'rtc' is for newer CANN")
         if chip.arch not in _RTC:
             raise error(
                 "AT0504",
-                f"{RTC_LIBRARY} does not compile for {chip.name} (architecture {chip.arch})",
+                f"{cann.RTC_LIBRARY} does not compile for {chip.name} (architecture {chip.arch})",
                 hint="choose another route with ASCTRACE_ROUTE",
             )
         return _toolchain("rtc", library, None, found)

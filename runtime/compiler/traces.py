@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...lowering.text import Entry, TextOptions, emit, python_lines
 from ...tracer.trace import Trace
 from .binary import Binary
-from .build import Job, run, run_all
+from .build import Job, run_all
 from .commands import qualifier
 from .kinds import infer
 from .options import CompileOptions
@@ -17,18 +17,18 @@ from .toolchain import Toolchain, find_toolchain
 _SYNC_ARCH, _SYNC_ROUTE = "2201", "objects"
 
 
-def compile_trace(
-    trace: Trace, text: TextOptions, options: CompileOptions, fresh: bool = False
-) -> Binary:
-    """Compile a traced kernel for its chip; raises as `compile_text` does, with Python lines."""
-    return run(*_job(trace, text, options, fresh))
-
-
 def compile_traces(
-    given: Sequence[tuple[Trace, TextOptions, CompileOptions]], workers: int | None = None
+    traces: Sequence[Trace],
+    text: TextOptions,
+    options: CompileOptions,
+    fresh: bool = False,
+    workers: int | None = None,
 ) -> list[Binary]:
-    """Compile several kernels at once, `workers` compilers at a time (default: one a processor)."""
-    return run_all([_job(*one, fresh=False) for one in given], workers)
+    """Compile traced kernels for their chips, `workers` at a time (default: one a processor).
+
+    fresh: past the cache. Raises as `compile_text` does, with Python lines.
+    """
+    return run_all([_job(trace, text, options, fresh) for trace in traces], workers)
 
 
 def _job(

@@ -7,7 +7,9 @@
 from . import (
     arith,
     buffers,
+    caching,
     cmpsel,
+    copies,
     copy,
     data,
     debug,
@@ -34,4 +36,7 @@ __all__ = [
     "simulates",
 ]
 
-_HANDLERS = (arith, cmpsel, buffers, copy, data, debug, framework, pools, tensors, vector, views)
+_HANDLERS = (
+    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, pools, tensors, vector,
+    views,
+)  # fmt: skip

@@ -133,6 +133,7 @@ def _reset(op: Op, core: Core) -> Executor:
         for queue in core.queues:
             release(queue, op)
         core.notes.clear()
+        core.event_ids.clear()
 
     return run
 
@@ -238,9 +239,9 @@ def _cur_addr(op: Op, writer: Writer) -> None:
 # -- events -------------------------------------------------------------------------------------
 
 
-def _taken(core: Core, event: Any) -> set[int]:
-    found: set[int] = core.notes.setdefault(("event", event), set())
-    return found
+def _taken(core: Core, event: Any) -> dict[int, Op]:
+    """The ids of an event that are taken, with the operation that took each."""
+    return core.event_ids.setdefault(event, {})
 
 
 def _free_id(op: Op, core: Core) -> int:
@@ -254,6 +255,7 @@ def _free_id(op: Op, core: Core) -> int:
         f"{op.spec.name.rpartition('.')[2]}: all {core.chip.event_ids} ids of {event.name} are "
         "taken",
         op.site,
+        notes=[("taken here", by.site) for by in taken.values()],
         hint="release_event_id gives an id back",
     )
 
@@ -262,7 +264,7 @@ def _free_id(op: Op, core: Core) -> int:
 def _alloc_event_id(op: Op, core: Core) -> Executor:
     def run(pipe: None) -> int:
         event_id = _free_id(op, core)
-        _taken(core, op.args[1]).add(event_id)
+        _taken(core, op.args[1])[event_id] = op
         return event_id
 
     return run
@@ -286,7 +288,7 @@ def _release_event_id(op: Op, core: Core) -> Executor:
                 op.site,
                 hint="release each id of alloc_event_id once, with the same event",
             )
-        taken.discard(event_id)
+        del taken[event_id]
 
     return run
 

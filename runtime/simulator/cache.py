@@ -85,6 +85,21 @@ class DataCache:
             if line is not None:
                 self._write_back(number, line, block)
 
+    def clean_line(self, block: int, address: int) -> None:
+        """Write back what is stored from an address to the end of its line."""
+        number, first = divmod(address, LINE)
+        line = self.lines.get(number)
+        if line is None:
+            return
+        kept = {place: byte for place, byte in line.stored.items() if place < first}
+        for place in kept:
+            del line.stored[place]
+        if line.stored:
+            self._write_back(number, line, block)
+        line.stored = kept
+        if not kept:
+            del self.lines[number]
+
     def _write_back(self, number: int, line: Line, block: int) -> None:
         first = number * LINE - line.space.base
         for place, byte in line.stored.items():

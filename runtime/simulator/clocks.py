@@ -77,12 +77,10 @@ class Clocks:
 
     def acquire(self, pipe: int, token: tuple[int, ...]) -> None:
         """`pipe` waits for a release; when it is the scalar unit, all that is issued later does."""
-        if pipe == SCALAR:
-            for clock in self.known:
-                clock[:] = map(max, clock, token)
-        else:
-            clock = self.known[pipe]
-            clock[:] = [a if a > b else b for a, b in zip(clock, token, strict=True)]
+        for clock in self.known if pipe == SCALAR else (self.known[pipe],):
+            for other, epoch in enumerate(token):
+                if epoch > clock[other]:
+                    clock[other] = epoch
 
     def barrier(self) -> None:
         """Everything issued so far is over for everything issued later."""

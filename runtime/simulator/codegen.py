@@ -2,7 +2,9 @@
 
 The program is one function, `block(left, block_idx, block_num, *parameters)`. Scalar expressions
 are inline; every other operation is a call of its executor, bound by name. It returns the number of
-operations with an effect and what is left of the budget.
+operations with an effect and what is left of the budget. `turn[0]` says where it is: the indices of
+the loops around the present place, outermost first, for those that call executors. A loop without
+an index counts its rounds.
 
 CPython allows 20 statically nested loops and 100 levels of indentation in a function. Deeper
 nodes move into local functions (`part0`, ...) which share the variables of `block` and return how
@@ -21,7 +23,7 @@ from ...tracer.diagnostics import error
 from ...tracer.language.dtypes import DataType
 from ...tracer.language.scalar import Scalar
 from ...tracer.language.types import StructType
-from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Node, Op, Trace, Value
+from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Node, Op, Trace, Value, walk
 from . import scalars
 from .registry import emitter_of, operands
 
@@ -80,6 +82,8 @@ class Writer:
         self._parts: list[list[str]] = []
         self._shared: set[str] = set()
         self._in_part = False
+        #: What counts in the loops around the present place.
+        self._turn: list[str] = []
 
     # -- names and operands ---------------------------------------------------------------------
 
@@ -147,7 +151,7 @@ class Writer:
         self._block(self.trace.body)
         self.line("return n, left")
         head = [f"def block({', '.join(['left', 'block_idx', 'block_num', *names])}):"]
-        head.append("    n = 0")
+        head += ["    n = 0", "    turn[0] = ()"]
         fresh = sorted(self._shared - set(names))
         if fresh:
             head.append("    " + " = ".join(fresh) + " = None")
@@ -223,17 +227,39 @@ class Writer:
             return
         ops = sum(isinstance(n, Op) and not n.spec.pure for n in node.body.nodes)
         hoisted = node.index is not None and not escapes(node.body)
-        if node.index is None:
-            self.line("while True:")
-        else:
+        calls = any(isinstance(n, Op) and not emitter_of(n.spec) for n in walk(node.body))
+        if node.index is not None:
             self._for(node, ops, hoisted)
+            count = self.define(node.index)
+        else:
+            count = self._round() if calls else ""
+            self.line("while True:")
         self._indent += 1
         self._loops += 1
+        if calls:
+            if node.index is None:
+                self.line(f"{count} += 1")
+            self._turn.append(count)
+            self._tell_turn()
         if not hoisted:
             self._spend(node, f"{ops + 1}")
         self._block(node.body, charged=hoisted)
         self._indent -= 1
         self._loops -= 1
+        if calls:
+            self._turn.pop()
+            self._tell_turn()
+
+    def _round(self) -> str:
+        """A counter for a loop without an index."""
+        count = f"c{next(self._numbers)}"
+        if self._in_part:
+            self._shared.add(count)
+        self.line(f"{count} = -1")
+        return count
+
+    def _tell_turn(self) -> None:
+        self.line(f"turn[0] = ({''.join(f'{count}, ' for count in self._turn)})")
 
     def _for(self, node: Loop, ops: int, hoisted: bool) -> None:
         """The head of a counted loop; without a way out it is charged as a whole."""

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...tracer.diagnostics import KernelError, error
 from ...tracer.ops import rules, tensor
-from ...tracer.ops.data_copy import DATA_COPY
+from ...tracer.ops._copies import Way, call_of, plain
+from ...tracer.ops.data_pad import DATA_COPY_PAD
 from ...tracer.trace import Op, Value, describe
+from .copies import padding, scattered
 from .memory import (
     HELD,
     GlobalMemory,
@@ -30,17 +32,22 @@ Staged: TypeAlias = "tuple[Work, tuple[Access, ...]]"
 WHOLE: Final = slice(None)
 
 
-@simulates(DATA_COPY)
+@simulates(family="copies")
 def _data_copy(op: Op, core: Core) -> Executor:
-    return specialise(op, 2, lambda args: _copy(op, core, args[0]))
+    way: Way = op.spec.extra["ways"][op.form.name]
+    return specialise(op, way.tensors, lambda args: _copy(op, core, way, plain(args)))
 
 
-def _copy(op: Op, core: Core, count: int) -> Executor:
-    """The executor for a known count."""
-    dtype = op.args[0].type.dtype
-    if fault := rules.bad_copy(op.spec, count, dtype, op.site):
+def _copy(op: Op, core: Core, way: Way, values: tuple[Any, ...]) -> Executor:
+    """The executor for known numbers."""
+    call = call_of(op.args, way, core.chip.arch)
+    if fault := way.check(op.spec, call, values, op.site):
         raise fault
-    return _COPY[op.form.name](op, core, count * dtype.sizeof()) if count else nothing
+    runs = way.runs(call, values)
+    if len(runs) == 1 and not runs[0].axes and runs[0].fill is None:
+        return _DENSE[call.dst == "GM", call.src == "GM"](op, core, runs[0].nbytes)
+    found = scattered(op, core, call, runs) if runs else nothing
+    return found if op.spec is not DATA_COPY_PAD else padding(op, core, values, found)
 
 
 def _gm_to_local(op: Op, core: Core, nbytes: int) -> Executor:
@@ -121,6 +128,9 @@ def _local_to_local(op: Op, core: Core, nbytes: int) -> Executor:
         _check_local(op, 0, dst, nbytes)
         _check_local(op, 1, src, nbytes)
         to, at = dst[0], src[0]
+        if target is source and 0 < abs(to - at) < nbytes:
+            shared = nbytes - abs(to - at)
+            raise rules.partial_overlap(op.spec, op.args[0], op.args[1], shared, op.site)
         _need_written(op, 1, source, at, at + nbytes)
         target.mark(to, to + nbytes)
         part = source.bytes[at : at + nbytes]
@@ -132,7 +142,10 @@ def _local_to_local(op: Op, core: Core, nbytes: int) -> Executor:
     return Timed(lambda dst, src: stage(dst, src)[0](), stage)
 
 
-_COPY = {"gm_to_ub": _gm_to_local, "ub_to_gm": _local_to_gm, "ub_to_ub": _local_to_local}
+#: Copies of one run of bytes: whether they write global memory, and whether they read it.
+_DENSE = {
+    (False, True): _gm_to_local, (True, False): _local_to_gm, (False, False): _local_to_local,
+}  # fmt: skip
 
 
 def _check_local(op: Op, which: int, tensor: LocalView, nbytes: int) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import ref
 
-from ...tracer.chip import Chip
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
-from ...tracer.trace import Op, Value, describe
+from ...tracer.ops._events import never_released
+from ...tracer.trace import Op, Trace, Value, describe
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
@@ -54,9 +54,10 @@ class Core:
     """One core, reused for block after block. `per_block` registers caches to empty in between."""
 
     def __init__(
-        self, chip: Chip, memories: Iterable[str], params: SimParams, engine: Engine
+        self, trace: Trace, memories: Iterable[str], params: SimParams, engine: Engine
     ) -> None:
-        self.chip = chip
+        self.trace = trace
+        self.chip = chip = trace.chip
         self.params = params
         self.engine = engine
         self.memories = {
@@ -74,7 +75,9 @@ class Core:
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
-        #: What else a block remembers: event ids taken, tags of buffers, shapes of tensors.
+        #: Event ids that are taken, with who took each.
+        self.event_ids: dict[HardEvent, dict[int, Op]] = self.per_block()
+        #: What else a block remembers: tags of buffers, shapes of tensors.
         self.notes: dict[Any, Any] = self.per_block()
 
     def per_block(self) -> Any:
@@ -119,6 +122,8 @@ class Core:
             for hold in queue.holds.values():
                 if hold[0] is not None:
                     found.append(_left_behind(queue, hold))
+        for taken in self.event_ids.values():
+            found += map(never_released, dict.fromkeys(taken.values()))
         for (event, event_id), op in self.flags.items():
             found.append(
                 finding(

@@ -15,7 +15,7 @@ from ...tracer.trace import Op
 from .clocks import PIPE_INDEX, SCALAR, Clocks
 from .races import Races
 from .registry import Executor, Timed, Work, staged
-from .shadow import Shadow
+from .shadow import Shadow, Turn
 
 if TYPE_CHECKING:
     from .cache import DataCache
@@ -26,10 +26,12 @@ class Engine(Protocol):
     """How the operations of one core are performed.
 
     `tracked`: whether the executors of queues, flags and barriers have to tell of them by
-    `release`, `acquire` and `barrier`.
+    `release`, `acquire` and `barrier`. `turn[0]` is where the scalar program says it is: the
+    indices of the loops around.
     """
 
     tracked: bool
+    turn: list[Turn]
 
     def shadow(self, memory: str) -> Shadow | None:
         """The interval map for the accesses to an on-chip memory, or to "GM"."""
@@ -81,6 +83,9 @@ class ProgramOrder:
 
     tracked = False
 
+    def __init__(self) -> None:
+        self.turn: list[Turn] = [()]
+
     def shadow(self, memory: str) -> Shadow | None:
         """No accesses are noted."""
         return None
@@ -129,8 +134,7 @@ class Pipes:
         self.clocks = Clocks()
         self.races = Races() if detect_races else None
         self.block = 0
-        #: Operations so far in the block, one list of one number an executor.
-        self._counts: list[list[int]] = []
+        self.turn: list[Turn] = [()]
         self._shadows: dict[str, Shadow] = {}
         self._cache: DataCache | None = None
 
@@ -164,17 +168,17 @@ class Pipes:
 
     def _compared(self, op: Op, pipe: int, run: Timed, races: Races) -> Executor:
         stage, perform = run.stage, self._performer(op, pipe)
-        clock, conflicts, count = self.clocks.known[pipe], races.conflicts, [0]
-        self._counts.append(count)
+        clock, conflicts, turn = self.clocks.known[pipe], races.conflicts, self.turn
         at_once = type(self) is Pipes
 
         def call(*values: Any) -> Any:
             work, accesses = stage(*values)
-            stamp = (pipe, clock[pipe], self.block, op, count[0], False)
-            count[0] += 1
+            stamp = (pipe, clock[pipe], self.block, op, turn[0], None)
             for shadow, start, stop, write, _ in accesses:
-                if write:
+                if write is True:
                     shadow.write(start, stop, stamp, clock)
+                elif write:
+                    shadow.write(start, stop, (*stamp[:5], write), clock)
                 else:
                     shadow.read(start, stop, stamp, clock)
             cache = self._cache
@@ -222,8 +226,6 @@ class Pipes:
         """A fresh core: only what happened in global memory is remembered."""
         self.block = block
         self.clocks.reset()
-        for count in self._counts:
-            count[0] = 0
         for name, shadow in self._shadows.items():
             if name != "GM":
                 shadow.clear()

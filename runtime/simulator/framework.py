@@ -8,6 +8,7 @@ from ...tracer.diagnostics import Finding, KernelError, error, finding
 from ...tracer.language.enums import HardEvent, PipeID
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
+from ...tracer.ops._events import SetFlags, unset_event
 from ...tracer.trace import Op, describe
 from .clocks import EVENT_PIPES, PIPES, SCALAR
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
@@ -56,7 +57,7 @@ def _alloc(op: Op, core: Core) -> Executor:
             if other.value.type.position is position:
                 alive += other.num - len(other.free)
         if alive > limit:
-            raise _crowded(op, alive, limit)
+            raise _crowded(op, core, alive, limit)
         if acquire is not None:
             before = queue.holds.get(address)
             if before is not None and before[4] is not None:
@@ -68,12 +69,22 @@ def _alloc(op: Op, core: Core) -> Executor:
     return run
 
 
-def _crowded(op: Op, alive: int, limit: int) -> KernelError:
-    position = op.args[0].type.position.name
+_IN_USE = {HELD: "not freed since", QUEUED: "enqueued here, never taken"}
+
+
+def _crowded(op: Op, core: Core, alive: int, limit: int) -> KernelError:
+    position = op.args[0].type.position
+    holds = [
+        hold
+        for queue in core.queues
+        if queue.value.type.position is position
+        for hold in queue.holds.values()
+    ]
     return error(
         "AT0108",
-        f"{alive} tensors are allocated at {position} at once, {limit} is the limit",
+        f"{alive} tensors are allocated at {position.name} at once, {limit} is the limit",
         op.site,
+        notes=[(_IN_USE[h[0]], h[3].site) for h in holds if h[0] is not FREED],
         hint="free tensors earlier, or allocate one large tensor and take parts of it",
     )
 
@@ -87,12 +98,11 @@ def _no_buffer(op: Op, queue: Queue) -> KernelError:
             op.site,
             hint="call pipe.init_buffer(queue, num, len) first, on every path",
         )
-    done = {HELD: "not freed since", QUEUED: "enqueued here, never taken"}
     return error(
         "AT0202",
         f"alloc_tensor waits for ever: all {queue.num} buffers of {what} are in use",
         op.site,
-        notes=[(done[h[0]], h[3].site) for h in queue.holds.values() if h[0] is not FREED],
+        notes=[(_IN_USE[h[0]], h[3].site) for h in queue.holds.values() if h[0] is not FREED],
         hint="call free_tensor when a tensor is done, or give the queue more buffers",
     )
 
@@ -223,29 +233,30 @@ def _wait_flag(op: Op, core: Core) -> Executor:
     flags, tokens, engine = core.flags, core.tokens, core.engine
     event, constant = op.args
     pipe = EVENT_PIPES[event][1]
-    waits = core.waits if engine.tracked else None
+    waits = core.waits
 
     def run(event_id: int = constant) -> None:
         key = (event, event_id)
         if flags.pop(key, None) is None:
             if not 0 <= event_id < core.chip.event_ids:
                 raise _no_event(op, core, event_id)
-            raise error(
-                "AT0204",
-                f"wait_flag({event.name}, {event_id}) waits for ever: nothing sets the event",
-                op.site,
-                notes=[
-                    (f"set here: {other.name}, {number}", where.site)
-                    for (other, number), where in flags.items()
-                    if other is event or number == event_id
-                ],
-                hint="set_flag with the same event and id comes first",
-            )
+            raise _unset(op, core, event_id)
         engine.acquire(pipe, tokens.pop(key))
-        if waits is not None:
-            waits[key] = (op, engine.epoch(pipe))
+        waits[key] = (op, engine.epoch(pipe))
 
     return run
+
+
+def _unset(op: Op, core: Core, event_id: int) -> KernelError:
+    taken = core.waits.get((op.args[0], event_id))
+    message, notes, hint = unset_event(
+        op,
+        event_id,
+        SetFlags(core.trace).after(op, event_id),
+        taken and taken[0],
+        [(number, where) for (_, number), where in core.flags.items()],
+    )
+    return error("AT0204", message, op.site, notes=notes, hint=hint)
 
 
 def _set_twice(op: Op, before: Op, key: tuple[HardEvent, int]) -> Finding:

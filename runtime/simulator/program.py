@@ -49,8 +49,9 @@ class _Machine:
     def __init__(self, program: Program, params: SimParams) -> None:
         self.params = params
         engine = _engine(params)
-        self.core = Core(program.trace.chip, program._memories, params, engine)
+        self.core = Core(program.trace, program._memories, params, engine)
         names: dict[str, Any] = dict(program._bound)
+        names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
         names["cell"] = memoryview(bytearray(4)).cast("f")
         for name, op in program._executed:
@@ -121,13 +122,17 @@ def _run(machine: _Machine, values: Sequence[Any], order: Sequence[int]) -> SimR
                 count, left = block(left, index, len(order), *values)
             except KernelError as fault:
                 faults = [_in_block(f, index, len(order)) for f in fault.findings]
-                raise KernelError(core.findings() + faults + list(found)) from None
+                raise KernelError(_errors_first(core.findings() + faults + list(found))) from None
             ops += count
             found.update(dict.fromkeys(core.end_block()))
     findings = core.findings() + list(found)
     if any(f.severity == "error" for f in findings):
-        raise KernelError(sorted(findings, key=lambda f: f.severity != "error"))
+        raise KernelError(_errors_first(findings))
     return SimResult(len(order), ops, tuple(findings))
+
+
+def _errors_first(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda found: found.severity != "error")
 
 
 def _engine(params: SimParams) -> Engine:

@@ -12,6 +12,7 @@ from ...tracer.trace import Op, Value, describe
 from .clocks import EVENT_PIPES, PIPES, SCALAR
 from .registry import Access
 from .shadow import Conflict, Stamp
+from .turns import Turns
 
 if TYPE_CHECKING:
     from .core import Core
@@ -37,10 +38,13 @@ class Races:
         self._seen: set[tuple[int, int]] = set()
         self._findings: dict[tuple[object, ...], Finding] = {}
         self._core: Core | None = None
+        self._turns: Turns | None = None
 
     def clear(self, core: Core) -> None:
         """A launch starts on a core."""
-        self._core = core
+        if self._core is not core:
+            self._core = core
+            self._turns = Turns(core.trace)
         self.conflicts.clear()
         self._seen.clear()
         self._findings.clear()
@@ -51,6 +55,7 @@ class Races:
 
     def report(self, accesses: Sequence[Access]) -> None:
         """Take the conflicts of an operation that makes these accesses."""
+        assert self._turns is not None
         for conflict in self.conflicts:
             shadow, first, second, start, stop, _, writes = conflict
             pair = (id(first.op), id(second.op))
@@ -59,11 +64,11 @@ class Races:
             self._seen.add(pair)
             which = _operand(accesses, shadow, start, stop, writes)
             if first.block != second.block:
-                self._add(first, second, _between_blocks(conflict, which))
+                found = _between_blocks(conflict, which, self._turns)
             else:
-                self._add(
-                    first, second, _between_pipes(conflict, which, self._unwaited(first, second))
-                )
+                unwaited = self._unwaited(first, second)
+                found = _between_pipes(conflict, which, unwaited, self._turns)
+            self._add(first, second, found)
         self.conflicts.clear()
 
     def report_cached(self, op: Op, accesses: Sequence[Access]) -> None:
@@ -75,7 +80,7 @@ class Races:
             store = self._core.cache.dirty(start, stop)
             if store is not None and (id(store), id(op)) not in self._seen:
                 self._seen.add((id(store), id(op)))
-                found = _in_cache(store, op, which, writes)
+                found = _in_cache(store, op, which, bool(writes))
                 self._findings.setdefault(("AT0210", *_lines(store, op)), found)
 
     def _unwaited(self, first: Stamp, second: Stamp) -> Unwaited | None:
@@ -122,7 +127,7 @@ def _operand(
 ) -> int:
     """The operand of an operation whose access overlaps a range."""
     for where, first, last, write, which in accesses:
-        if where is shadow and write == writes and first < stop and start < last:
+        if where is shadow and bool(write) == writes and first < stop and start < last:
             return which
     raise AssertionError("a conflict has an access")
 
@@ -148,12 +153,14 @@ def _verb(writes: bool) -> str:
     return "writes" if writes else "reads"
 
 
-def _who(stamp: Stamp) -> str:
-    """An operation with its pipe and which time it was; the first one counts as 0."""
-    return f"{stamp.op.spec.name} on {PIPES[stamp.pipe]} (iteration {stamp.times})"
+def _who(stamp: Stamp, turns: Turns) -> str:
+    """An operation with its pipe and the iteration it was in."""
+    return f"{stamp.op.spec.name} on {PIPES[stamp.pipe]}{turns.text(stamp)}"
 
 
-def _between_pipes(conflict: Conflict, which: int, unwaited: Unwaited | None) -> Finding:
+def _between_pipes(
+    conflict: Conflict, which: int, unwaited: Unwaited | None, turns: Turns
+) -> Finding:
     shadow, first, second, start, stop, first_writes, second_writes = conflict
     event = unwaited[0] if unwaited else _event(first, second)
     missing = f"HardEvent.{event} is missing" if event else "a barrier is missing"
@@ -163,16 +170,18 @@ def _between_pipes(conflict: Conflict, which: int, unwaited: Unwaited | None) ->
     size = "" if shadow.name == "GM" else f"bytes {start} to {stop - 1} of {shadow.name}, "
     return finding(
         "AT0208",
-        f"{_ORDER[first_writes, second_writes]} without order: {_who(second)} "
-        f"{_verb(second_writes)} {size}{describe(value)}, which {_who(first)} "
+        f"{_ORDER[first_writes, second_writes]} without order: {_who(second, turns)} "
+        f"{_verb(second_writes)} {size}{describe(value)}, which {_who(first, turns)} "
         f"{_verb(first_writes)}; {missing}",
         second.op.site,
         notes=[(f"{first.op.spec.name} {_verb(first_writes)} here", first.op.site)],
-        hint=_remedy(first, second, event, unwaited),
+        hint=_remedy(first, second, event, unwaited, turns),
     )
 
 
-def _remedy(first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None) -> str:
+def _remedy(
+    first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None, turns: Turns
+) -> str:
     """Where to put the event."""
     before, after = _line(first.op), _line(second.op)
     if not event:
@@ -184,7 +193,7 @@ def _remedy(first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None) 
             f"{_line(unwaited[1])} sets"
         )
     text = f"asc.set_flag({name}, id) after {before}, asc.wait_flag({name}, id) before {after}"
-    if _again(first, second):
+    if _again(first, second) and turns.later(first, second):
         text += (
             " in a later iteration; set it once before the loop and wait once after it, so that "
             "each wait has its set"
@@ -195,12 +204,12 @@ def _remedy(first: Stamp, second: Stamp, event: str, unwaited: Unwaited | None) 
 
 
 def _again(first: Stamp, second: Stamp) -> bool:
-    """Whether the second access comes later in the run but not later in the text."""
+    """Whether the second access, which comes later in the run, does not in the text."""
     one, other = span_of(first.op.site), span_of(second.op.site)
-    return first.times != second.times and bool(one and other and other.line <= one.line)
+    return bool(one and other and other.line <= one.line)
 
 
-def _between_blocks(conflict: Conflict, which: int) -> Finding:
+def _between_blocks(conflict: Conflict, which: int, turns: Turns) -> Finding:
     _, first, second, start, stop, first_writes, second_writes = conflict
     value = _named(second.op.args[which])
     both = first_writes and second_writes
@@ -208,8 +217,9 @@ def _between_blocks(conflict: Conflict, which: int) -> Finding:
     return finding(
         "AT0209",
         f"{_ORDER[first_writes, second_writes]} between blocks: {second.op.spec.name} in block "
-        f"{second.block} {_verb(second_writes)} {stop - start} bytes of {describe(value)} that "
-        f"{'it' if same else first.op.spec.name} in block {first.block} {_verb(first_writes)}",
+        f"{second.block}{turns.text(second)} {_verb(second_writes)} {stop - start} bytes of "
+        f"{describe(value)} that {'it' if same else first.op.spec.name} in block "
+        f"{first.block}{turns.text(first)} {_verb(first_writes)}",
         second.op.site,
         notes=[(f"block {first.block} {_verb(first_writes)} here", first.op.site)],
         severity="warning" if both else "error",
@@ -225,5 +235,5 @@ def _in_cache(store: Op, op: Op, which: int, writes: bool) -> Finding:
         f"is still in the data cache: the copy {effect} written back",
         op.site,
         notes=[("stored here", store.site)],
-        hint="write through data_copy, or clean the data cache after the store",
+        hint="write through data_copy, or call data_cache_clean_and_invalid after the store",
     )

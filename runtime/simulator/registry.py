@@ -27,8 +27,12 @@ Emitter: TypeAlias = "Callable[[Op, Writer], None]"
 
 #: Does the work of a call whose operands are known and checked.
 Work: TypeAlias = Callable[[], Any]
-#: Shadow of the memory (None: not looked at), address range, whether it writes, operand's index.
-Access: TypeAlias = "tuple[Any, int, int, bool, int]"
+#: The kind of an atomic write: its name and the dtype, such as ("add", float32). Writes of one kind
+#: give the same result in any order.
+Atomic: TypeAlias = "tuple[str, Any]"
+#: Shadow of the memory (None: not looked at), address range, whether it writes (True, or the kind
+#: of an atomic write), operand's index.
+Access: TypeAlias = "tuple[Any, int, int, bool | Atomic, int]"
 Stage: TypeAlias = "Callable[..., tuple[Work, tuple[Access, ...]]]"
 
 

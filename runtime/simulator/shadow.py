@@ -18,20 +18,23 @@ from .clocks import Clock
 class Stamp(NamedTuple):
     """An operation that has been issued.
 
-    `epoch` is of its pipe, `times` how often the operation was issued in the block before,
-    `atomic` says that its writes are atomic additions.
+    `epoch` is of its pipe, `turn` the indices of the loops around it, `atomic` what kind of atomic
+    access its writes are (`registry.Atomic`), None for plain ones.
     """
 
     pipe: int
     epoch: int
     block: int
     op: Op
-    times: int
-    atomic: bool
+    turn: Turn
+    atomic: Any
 
+
+#: Indices of the loops around an operation, outermost first; rounds of those without an index.
+Turn: TypeAlias = "tuple[int, ...]"
 
 #: The fields of a `Stamp` as they are kept: making named tuples costs too much for each operation.
-RawStamp: TypeAlias = "tuple[int, int, int, Op, int, bool]"
+RawStamp: TypeAlias = "tuple[int, int, int, Op, Turn, Any]"
 
 #: The shadow, the first and the second access, the overlap's address range, whether each writes.
 Conflict: TypeAlias = "tuple[Shadow, Stamp, Stamp, int, int, bool, bool]"
@@ -98,7 +101,7 @@ class Shadow:
         if (
             last is not None
             and (last[2] != block or (last[0] != pipe and clock[last[0]] < last[1]))
-            and not (atomic and last[5])
+            and (atomic is None or atomic != last[5])
         ):
             self.conflicts.append((self, Stamp(*last), Stamp(*stamp), start, stop, True, True))
         for before in reads.values():

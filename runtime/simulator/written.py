@@ -95,6 +95,17 @@ class Written:
             number = self.holes.find(1, number + 1, last)
         return None
 
+    def add_parts(self, blocks: npt.NDArray[Any], places: npt.NDArray[Any]) -> None:
+        """Whole blocks by their numbers, and single bytes by their addresses, are written."""
+        self._holes_at[blocks] = 0
+        if places.size:
+            self._bytes_at[places] = 1
+            self._use(int(places[0]), int(places[-1]) + 1)
+
+    def complete(self, blocks: npt.NDArray[Any]) -> bool:
+        """Whether blocks are known to be written throughout."""
+        return bytes(self._holes_at[blocks]).find(1) < 0
+
     def add_all(self, starts: npt.NDArray[Any], size: int) -> None:
         """The elements of `size` bytes at these addresses are written."""
         for byte in range(size):

@@ -155,6 +155,58 @@ class DataFormat(IntEnum):
     NHWC = 4
 
 
+class CacheLine(IntEnum):
+    """How much of the data cache an operation is about (`CacheLine`)."""
+
+    SINGLE_CACHE_LINE = 0
+    ENTIRE_DATA_CACHE = 1
+
+
+class DcciDst(IntEnum):
+    """With which memory the data cache is to agree (`DcciDst`)."""
+
+    CACHELINE_ALL = 0
+    CACHELINE_UB = 1
+    CACHELINE_OUT = 2
+    CACHELINE_ATOMIC = 3
+
+
+class BlockMode(IntEnum):
+    """The unit in which a copy of the cube's results moves (`BlockMode`)."""
+
+    BLOCK_MODE_NORMAL = 0
+    BLOCK_MODE_MATRIX = 1
+    BLOCK_MODE_VECTOR = 2
+    BLOCK_MODE_SMALL_CHANNEL = 3
+    BLOCK_MODE_DEPTHWISE = 4
+
+
+class DeqScale(IntEnum):
+    """How a copy of the cube's results scales them (`DeqScale`)."""
+
+    DEQ_NONE = 0
+    DEQ = 1
+    VDEQ = 2
+    DEQ8 = 3
+    VDEQ8 = 4
+    DEQ16 = 5
+    VDEQ16 = 6
+
+
+class pad_t(IntEnum):
+    """How a copy of the cube's results pads them (`pad_t`)."""
+
+    PAD_NONE = 0
+    PAD_MODE1 = 1
+    PAD_MODE2 = 2
+    PAD_MODE3 = 3
+    PAD_MODE4 = 4
+    PAD_MODE5 = 5
+    PAD_MODE6 = 6
+    PAD_MODE7 = 7
+    PAD_MODE8 = 8
+
+
 #: Physical memory behind each position, and the memories a vector kernel reaches.
 MEMORY: dict[TPosition, str] = {
     TPosition.GM: "GM",

@@ -149,9 +149,9 @@ def _slots(form: Form) -> Slots:
 
 def _limits(param: Param) -> tuple[int, ...]:
     """The largest strides that a parameter takes."""
-    struct = STRUCTS.get(param.kind)
-    if struct is None:
+    if param.kind not in STRUCTS:
         return (_LIMITS[param.cpp],)
+    struct = STRUCTS[param.kind]
     return struct.most or tuple(_LIMITS[cpp] for cpp in struct.ctypes)
 
 

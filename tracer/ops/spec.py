@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import (
     CMPMODE,
+    CacheLine,
     CacheMode,
     CacheRwMode,
+    DcciDst,
     HardEvent,
     Hardware,
     PipeID,
@@ -27,14 +29,7 @@ from ..language.enums import (
     SelMode,
     TPosition,
 )
-from ..language.structs import (
-    BinaryRepeatParams,
-    BrcbRepeatParams,
-    CopyRepeatParams,
-    ParamStruct,
-    ShapeInfo,
-    UnaryRepeatParams,
-)
+from ..language.structs import ParamStruct, ShapeInfo, struct
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -113,7 +108,9 @@ class OpSpec:
     semantics: NumPy meaning of the element-wise core, for families that share an executor.
     signatures: architecture -> dtypes of the tensors in order, for rows whose tensors differ in
     dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
-    have, by name; `types` are the operands whose dtypes are the leading template arguments.
+    have, by name; `types` are the operands whose dtypes are the leading template arguments, `typed`
+    names the one whose dtype comes before other template arguments, `refused` are overloads that
+    only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change.
     """
 
     name: str
@@ -172,6 +169,14 @@ def _is_data(value: Any) -> bool:
     return isinstance(value, Value) and isinstance(value.type, ArrayType | StructType)
 
 
+def _is_slices(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(v, STRUCTS["slice"]) for v in value)
+    )
+
+
 def _of_type(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, Value) and type(value.type) is cls
 
@@ -180,13 +185,41 @@ def _is_a(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, cls)
 
 
+class _Structs(dict[str, type[ParamStruct]]):
+    """Kinds that are a parameter struct; a class is made when it is looked up first."""
+
+    def __init__(self, **names: str) -> None:
+        super().__init__()
+        self.names = names
+
+    def __missing__(self, kind: str) -> type[ParamStruct]:
+        self[kind] = found = struct(self.names[kind])
+        return found
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self.names
+
+    def accepts(self, kind: str) -> Callable[[Any], bool]:
+        """The test of a parameter."""
+        return lambda value: isinstance(value, self[kind])
+
+
 #: Kinds that are a parameter struct.
-STRUCTS: dict[str, type[ParamStruct]] = {
-    "binary_repeat": BinaryRepeatParams,
-    "unary_repeat": UnaryRepeatParams,
-    "copy_repeat": CopyRepeatParams,
-    "brcb_repeat": BrcbRepeatParams,
-}
+STRUCTS: Final = _Structs(
+    binary_repeat="BinaryRepeatParams",
+    unary_repeat="UnaryRepeatParams",
+    copy_repeat="CopyRepeatParams",
+    brcb_repeat="BrcbRepeatParams",
+    blocks="DataCopyParams",
+    enhanced="DataCopyEnhancedParams",
+    ext_blocks="DataCopyExtParams",
+    pad="DataCopyPadParams",
+    ext_pad="DataCopyPadExtParams",
+    nd2nz="Nd2NzParams",
+    nz2nd="Nz2NdParamsFull",
+    slice="SliceInfo",
+    init_const="InitConstValueParams",
+)
 
 #: What a parameter accepts: the words for messages and the test.
 KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -226,7 +259,10 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
-    **{kind: (f"an asc.{cls.__name__}", _is_a(cls)) for kind, cls in STRUCTS.items()},
+    "cache_line": ("an asc.CacheLine", _is_a(CacheLine)),
+    "dcci_dst": ("an asc.DcciDst", _is_a(DcciDst)),
+    "slices": ("a list of asc.SliceInfo", _is_slices),
+    **{kind: (f"an asc.{name}", STRUCTS.accepts(kind)) for kind, name in STRUCTS.names.items()},
 }
 
 
@@ -250,8 +286,8 @@ def _is_changed(value: Any) -> bool:
 def _freeze(value: Any) -> Any:
     if isinstance(value, ParamStruct):
         return value.snapshot()
-    if isinstance(value, list):
-        return tuple(value)
+    if isinstance(value, list) or (type(value) is tuple and value and _is_changed(value[0])):
+        return tuple(map(_freeze, value))
     if isinstance(value, np.generic):
         return value.item() if isinstance(value, np.bool_ | np.integer) else value
     return value
@@ -267,6 +303,7 @@ class OpFunction:
         self.spec = spec
         self.__name__ = spec.name
         self.__doc__ = spec.doc
+        self._freeze = spec.extra.get("freeze", _freeze)
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
         self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
@@ -301,7 +338,7 @@ class OpFunction:
                 self._seen[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(_freeze, bound)), recorder)
+        return record(self.spec, form, tuple(map(self._freeze, bound)), recorder)
 
     def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
         for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):
@@ -352,6 +389,14 @@ class OpFunction:
                     f"argument, not {describe(value)}",
                     recorder.site(),
                     hint="give a constant: a Python number, or an asc.ConstExpr argument",
+                )
+        for form, why in self.spec.extra.get("refused", ()):
+            if _misfits(form, args, kwargs) == []:
+                return error(
+                    "AT0306",
+                    f"{self.spec.name} with {', '.join(p.name for p in form.params)}",
+                    recorder.site(),
+                    hint=why,
                 )
         given = [_short(a) for a in args] + [f"{k}={_short(v)}" for k, v in kwargs.items()]
         first = 1 if self.spec.method else 0

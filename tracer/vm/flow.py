@@ -162,10 +162,10 @@ class Flow:
     def _reach(self, start: int, cut: frozenset[int], around: Iterable[NaturalLoop]) -> int:
         """Leaders reachable from `start`, not going on from `cut`.
 
-        From the header of a loop in `around` only its exits are followed: another iteration is
-        not part of this one's shape.
+        From the header of a loop in `around` only what follows the loop is: another iteration, and
+        how it leaves, is not part of this one's shape.
         """
-        headers = {loop.header: self._ways_out(loop) for loop in around}
+        headers = {loop.header: self._ways_out(loop, cut) for loop in around}
         seen = 0
         todo = [start]
         while todo:
@@ -176,9 +176,10 @@ class Flow:
             todo += headers.get(n, self.succ[n])
         return seen
 
-    def _ways_out(self, loop: NaturalLoop) -> tuple[int, ...]:
-        """The exits of a loop that go on: nothing is shared with a later iteration's exception."""
-        return tuple(n for n in loop.exits if not self.only_raises(n, _NOWHERE))
+    def _ways_out(self, loop: NaturalLoop, stops: frozenset[int]) -> tuple[int, ...]:
+        """Where a loop goes on: nothing is shared with a later iteration's exception."""
+        ends = sorted(self.loop_stops(loop, stops))
+        return tuple(n for n in ends if not self.only_raises(n, _NOWHERE))
 
     def reaches(self, start: int, goal: int, within: int) -> bool:
         """Whether `goal` is reachable from `start` through the leaders in `within`."""
@@ -195,10 +196,14 @@ class Flow:
         return False
 
     def _entries(
-        self, starts: tuple[int, ...], reach: list[int], around: list[NaturalLoop]
+        self,
+        starts: tuple[int, ...],
+        reach: list[int],
+        around: list[NaturalLoop],
+        stops: frozenset[int],
     ) -> frozenset[int]:
         """Where code shared by two or more of the starts is entered."""
-        headers = {loop.header: self._ways_out(loop) for loop in around}
+        headers = {loop.header: self._ways_out(loop, stops) for loop in around}
         shared = everything = 0
         for r in reach:
             shared |= everything & r
@@ -217,7 +222,7 @@ class Flow:
         if found is None:
             around = [p for p in self.loops_at(pc) if p.header not in stops]
             reach = [self._reach(n, stops, around) for n in starts]
-            found = self._joins[key] = self._entries(starts, reach, around)
+            found = self._joins[key] = self._entries(starts, reach, around, stops)
         return found
 
     def only_raises(self, label: int, stops: frozenset[int]) -> bool:
@@ -320,7 +325,7 @@ class Flow:
                 if p.header not in stops and p.header != loop.header
             ]
             reach = [self._reach(n, stops, around) for n in loop.exits]
-            entries = set(self._entries(loop.exits, reach, around))
+            entries = set(self._entries(loop.exits, reach, around, stops))
             if loop.normal_exit is not None:
                 entries.add(loop.normal_exit)
             elif len(loop.exits) == 1:

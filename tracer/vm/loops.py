@@ -339,10 +339,14 @@ class LoopTracer:
             if path.dest == RETURNS and frame.is_kernel:
                 assert path.block is not None
                 path.block.nodes.append(Jump("return", path.site))
+        returned = len(leave) < len(exits)
         if self.counted is not None:
             leave.append(self._exhausted())
         self.entry.restore(vm, frame)
         vm.block.nodes.append(node)
+        if returned:
+            # What follows does not run on the ways on which the kernel has returned.
+            vm.controls.append(self.site)
         mark = self.entry.mark()
         groups: dict[int, list[Path]] = {}
         for path in leave:
@@ -478,7 +482,8 @@ def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> in
         return target
     if vm.recorded > vm.options.unroll_hard_limit:
         raise _too_long(vm, frame, state)
-    frame.stack[-1] = state.step_on()
+    vm.unrolls = True
+    frame.stack[-1] = state.step_on(frame.pc)
     frame.stack.append(state.value())
     return None
 

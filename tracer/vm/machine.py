@@ -27,6 +27,7 @@ from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
 from .options import Argument, TraceOptions, TraceResult
+from .ranges import turns
 
 _GENERATOR = 0x20
 _VARARGS = 0x04
@@ -134,6 +135,7 @@ class Machine(Recorder):
         "signs",
         "steps",
         "unrolling",
+        "unrolls",
         "watched",
     )
 
@@ -160,6 +162,8 @@ class Machine(Recorder):
         self.param_values: dict[int, tuple[str, Any]] = {}
         self.cacheable = True
         self.unrolling: dict[Any, Any] = {}
+        #: Whether a loop has been unrolled.
+        self.unrolls = False
         self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
         self.raised: dict[int, BaseException] = {}
         self.watched: list[Watched] = []
@@ -183,11 +187,13 @@ class Machine(Recorder):
 
     def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
         """Append an operation; effects count towards the unrolling budgets."""
-        if not spec.pure:
-            self.recorded += 1
         frame = self.frame
         assert frame is not None
         op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
+        if not spec.pure:
+            self.recorded += 1
+            if self.unrolls:
+                op.turns = turns(frame)
         if result is not None:
             result.node = op
         self.block.nodes.append(op)
@@ -532,8 +538,7 @@ def _is_ours(exc: BaseException) -> bool:
     while tb is not None:
         module = tb.tb_frame.f_globals.get("__name__", "")
         tb = tb.tb_next
-    package, _, name = module.rpartition(".")
-    return package.startswith(NATIVE_ROOT + ".tracer") and name not in _ACTING
+    return module.startswith(NATIVE_ROOT + ".tracer") and _ACTING.isdisjoint(module.split("."))
 
 
 def _spread(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import error
+from ..diagnostics import Site, error
 from ..language.dtypes import DataType, int32, int64, promote
 from ..language.scalar import Scalar
 from ..trace import current, describe
+
+if TYPE_CHECKING:
+    from .frame import Frame
 
 
 class RuntimeRange:
@@ -46,13 +49,23 @@ class RuntimeRange:
         return self._refuse("reversing")
 
 
+def index_name(site: Site) -> str:
+    """The name that the `for` loop at a site gives its index, or ""."""
+    if site is None:
+        return ""
+    code, pc, _ = site
+    store = next(instr for instr in code.instrs[pc + 1 :] if instr.op != "LABEL")
+    return code.slot_names[store.arg] if store.op == "STORE_FAST" else ""
+
+
 class RangeState:
     """The iterator of a `for` over a range; immutable, replaced at each step.
 
     `mode` is 'auto' (a loop or unrolled, as the budget says), 'loop' (never unrolled) or 'unroll'.
+    `pc` is the place of the loop once it is unrolled, before that -1.
     """
 
-    __slots__ = ("done", "mode", "source", "start", "step", "stop", "trips")
+    __slots__ = ("done", "mode", "pc", "source", "start", "step", "stop", "trips")
 
     def __init__(self, start: Any, stop: Any, step: Any, mode: str, source: Any = None) -> None:
         self.start = start
@@ -61,6 +74,7 @@ class RangeState:
         self.mode = mode
         self.source = source
         self.done = 0
+        self.pc = -1
         runtime = any(isinstance(v, Scalar) for v in (start, stop, step))
         self.trips: int | None = None if runtime else len(range(start, stop, step))
 
@@ -77,12 +91,12 @@ class RangeState:
         """The next index of a constant range."""
         return self.start + self.done * self.step  # type: ignore[no-any-return]
 
-    def step_on(self) -> RangeState:
-        """The state after the next index, unrolled from here on."""
+    def step_on(self, pc: int) -> RangeState:
+        """The state after the next index, unrolled from here on by the loop at `pc`."""
         other = RangeState.__new__(RangeState)
         other.start, other.stop, other.step = self.start, self.stop, self.step
         other.mode, other.source = "unroll", self.source
-        other.done, other.trips = self.done + 1, self.trips
+        other.done, other.trips, other.pc = self.done + 1, self.trips, pc
         return other
 
     def dtype(self) -> DataType:
@@ -113,3 +127,17 @@ class RangeState:
             current("next").site(),
             hint="write the `for` loop",
         )
+
+
+def turns(frame: Frame | None) -> tuple[tuple[Site, int], ...]:
+    """The unrolled loops around the place where a frame is, with their indices."""
+    found: tuple[tuple[Site, int], ...] = ()
+    while frame is not None:
+        here = [
+            ((frame.code, state.pc, frame.parent), state.start + (state.done - 1) * state.step)
+            for state in frame.stack
+            if state.__class__ is RangeState and state.pc >= 0
+        ]
+        found = (*here, *found)
+        frame = frame.parent_frame
+    return found
