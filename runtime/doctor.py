@@ -35,6 +35,7 @@ def examine() -> dict[str, Any]:
         "chips": [row.name for row in CHIPS.values()],
         "compiling": _compiling(found, missing),
         "cache": _cache(missing),
+        "devices": _devices(missing),
         "backend": _backend(),
     }
     return {**state, "missing": missing, "summary": _summary(found, missing)}
@@ -143,6 +144,24 @@ def _cache(missing: list[dict[str, str]]) -> dict[str, Any]:
         "limit": limit,
         "failures": usage.failures,
     }
+
+
+def _devices(missing: list[dict[str, str]]) -> dict[str, Any]:
+    """The library that launches go through, and the NPUs that it has; both may be missing."""
+    try:
+        if not platform.may_have_device():
+            return {"library": None, "count": 0, "problem": ""}
+        from .acl import library
+        from .acl.device import session
+
+        acl = library.load()
+        count = int(session().acl.result("aclrtGetDeviceCount"))
+    except KernelError as wrong:
+        finding = wrong.findings[0]
+        if finding.code != "AT0305":
+            missing.append({"what": finding.message, "how": finding.hint})
+        return {"library": None, "count": 0, "problem": finding.message}
+    return {"library": acl.path, "count": count, "problem": ""}
 
 
 def _backend() -> dict[str, str]:

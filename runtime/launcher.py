@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 #: The largest grid of any device.
 MAX_BLOCKS = 65535
 _LAUNCH = "aclrtLaunchKernelWithHostArgs"
+#: What the environment says of waiting after each launch, None by default.
+_BLOCKING = knobs.LAUNCH_BLOCKING.raw
 
 
 class NpuProgram:
@@ -172,7 +174,8 @@ def launch(
     `params`, those of the simulator, mean nothing here.
     """
     device = THREAD.device
-    if stream is None and device is not None and program.quick is not None:
+    quick = program.quick
+    if stream is None and device is not None and quick is not None:
         queue = THREAD.stream or device.default
         handle = program.handles.get(device)
         if (
@@ -181,42 +184,32 @@ def launch(
             and queue.device is device
             and device.fault is None
             and blocks <= (program.limit or device.limit)
-            and not knobs.LAUNCH_BLOCKING.raw()
+            and _BLOCKING() is None
         ):
             try:
-                block = program.quick(values, device)
+                block = quick(values, device)
             except (AttributeError, struct.error, OverflowError, TypeError):
                 block = None  # the slow way says what is wrong
             if block is not None:
-                _enqueue(program, values, blocks, device, queue, handle, block, None)
-                return program.info(blocks)
+                status = device.launch(
+                    handle, blocks, queue.handle, program.config, block, len(block), None, 0
+                )
+                if status:
+                    raise _not_launched(program, values, blocks, device, status)
+                pending = queue.pending
+                pending.append((program, blocks, values, None))
+                if not len(pending) % REMEMBERED:
+                    queue.trim()
+                return program.infos.get(blocks) or program.info(blocks)
     return _slow(program, values, blocks, stream)
 
 
-def _enqueue(
-    program: NpuProgram,
-    values: tuple[Any, ...],
-    blocks: int,
-    device: Device,
-    queue: Stream,
-    handle: int,
-    block: bytes,
-    keep: Any,
-    remember: bool = True,
-) -> None:
-    """Launch; the runtime copies the block before it returns."""
-    status = device.acl.aclrtLaunchKernelWithHostArgs(
-        handle, blocks, queue.handle, program.config, block, len(block), None, 0
-    )
-    if status:
-        problem = failure(device.acl, _LAUNCH, status, f"launching {program.describe(blocks)}")
-        problem.tell(table=program.table(values))
-        raise device.noted(problem)
-    if remember:
-        pending = queue.pending
-        pending.append((program, blocks, values, keep))
-        if not len(pending) % REMEMBERED:
-            queue.trim()
+def _not_launched(
+    program: NpuProgram, values: tuple[Any, ...], blocks: int, device: Device, status: int
+) -> KernelError:
+    problem = failure(device.acl, _LAUNCH, status, f"launching {program.describe(blocks)}")
+    problem.tell(table=program.table(values))
+    return device.noted(problem)
 
 
 def _slow(program: NpuProgram, values: tuple[Any, ...], blocks: int, stream: Any) -> LaunchInfo:
@@ -316,17 +309,17 @@ class Prepared:
 
     def enqueue(self) -> None:
         """Launch."""
-        _enqueue(
-            self.program,
-            self.values,
-            self.blocks,
-            self.device,
-            self.queue,
-            self.handle,
-            self.block,
-            self.staged,
-            self.remember or bool(self.staged),
+        program, queue, block = self.program, self.queue, self.block
+        # The runtime copies the block before it returns.
+        status = self.device.launch(
+            self.handle, self.blocks, queue.handle, program.config, block, len(block), None, 0
         )
+        if status:
+            raise _not_launched(program, self.values, self.blocks, self.device, status)
+        if self.remember or self.staged:
+            queue.pending.append((program, self.blocks, self.values, self.staged))
+            if not len(queue.pending) % REMEMBERED:
+                queue.trim()
 
     def copy_back(self) -> None:
         """Fetch what the kernel wrote; on an error no host array has changed."""

@@ -63,12 +63,15 @@ def automatic() -> str:
 _automatic: str | None = None
 
 
-def _has_device() -> bool:
-    """Without any sign of CANN the libraries are not even looked for."""
+def may_have_device() -> bool:
+    """Whether there is a sign of CANN, without which its libraries are not even looked for."""
     from . import cann
 
-    signs = ("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home)
-    if not any(signs):
+    return any(("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home))
+
+
+def _has_device() -> bool:
+    if not may_have_device():
         return False
     from .acl.device import device_count
 

@@ -11,7 +11,9 @@ import pytest
 
 import asctrace
 from asctrace.cli import main
+from asctrace.npu import shutdown
 from asctrace.runtime import cann, knobs
+from tests.acl_kit import install, library_path
 from tests.cann_kit import Cann
 
 
@@ -75,7 +77,9 @@ def test_doctor_with_cann(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     made = Cann(tmp_path / "cann")
-    (made.home / "lib64" / "libascendcl.so").touch()
+    install(monkeypatch)
+    monkeypatch.delenv("ASCTRACE_ACL_LIBRARY")
+    (made.home / "lib64" / "libascendcl.so").symlink_to(library_path())
     ini = made.platform("Ascend910B1", "[SoCInfo]\nvector_core_cnt=40\n")
     monkeypatch.setenv("ASCEND_HOME_PATH", str(made.home))
     state = examined(capsys)
@@ -89,11 +93,15 @@ def test_doctor_with_cann(
         "version": "8.5.0",
     }
     assert (state["chip"]["vector_cores"], state["chip"]["from"]) == (40, str(ini))
+    runtime = str(made.home / "lib64" / "libascendcl.so")
+    assert state["devices"] == {"library": runtime, "count": 2, "problem": ""}
     assert main(["doctor"]) == 0
     text = capsys.readouterr().out
+    assert re.search(rf"^NPUs +2, through {runtime}$", text, re.MULTILINE)
     assert re.search(rf"^CANN +{made.home} \(version 8.5.0\)$", text, re.MULTILINE)
     assert re.search(rf"^compiling +objects, with {made.home}/bin/bisheng$", text, re.MULTILINE)
     assert made.calls() == []
+    shutdown()
 
 
 @pytest.mark.usefixtures("plain")

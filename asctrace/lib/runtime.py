@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime import cann, platform, soc
+from ..runtime import platform, soc
 
 
 def is_model() -> bool:
@@ -19,13 +19,19 @@ def current_stream(device_id: int | None = None) -> Any:
     """The stream that launches go to; None in the simulator, which knows none."""
     if is_model():
         return None
-    raise cann.refuse("a stream")
+    from .. import npu
+
+    return npu.current_stream(device_id)
 
 
 def synchronize(stream: Any = None, timeout: int = 0) -> None:
-    """Wait until everything on a stream is done; the simulator is done when a launch returns."""
+    """Wait until everything on a stream is done, by default the current one.
+
+    The simulator is done when a launch returns. `ASCTRACE_SYNC_TIMEOUT` bounds the time, `timeout`
+    is taken for its place in the call.
+    """
     if not is_model():
-        raise cann.refuse("a stream")
+        (stream or current_stream()).synchronize()
 
 
 def current_device() -> int:

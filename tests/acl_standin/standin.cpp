@@ -706,7 +706,8 @@ aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle handle, uint32_t blocks, 
     }
     std::vector<uint64_t> copy((size + 7) / 8);
     memcpy(copy.data(), args, size);
-    stream->tasks.push_back({[=] { return run_kernel(function, blocks, copy, size); }, nullptr, nullptr});
+    auto run = [function, blocks, size, copy = std::move(copy)] { return run_kernel(function, blocks, copy, size); };
+    stream->tasks.push_back({std::move(run), nullptr, nullptr});
     return 0;
 }
 
