@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 #: The largest grid of any device.
 MAX_BLOCKS = 65535
 _LAUNCH = "aclrtLaunchKernelWithHostArgs"
+#: The thread has no context, or one of another device, where our handles mean nothing.
+_ELSEWHERE = (107002, 107003, 107017)
 #: What the environment says of waiting after each launch, None by default.
 _BLOCKING = knobs.LAUNCH_BLOCKING.raw
 
@@ -51,6 +53,7 @@ class NpuProgram:
 
     __slots__ = (
         "_config",
+        "_loaded",
         "binary",
         "config",
         "device_id",
@@ -77,8 +80,9 @@ class NpuProgram:
             k for k, p in enumerate(trace.params) if isinstance(p.type, GlobalPointerType)
         )
         self.written = written_params(trace)
-        #: Device -> handle of the function.
+        #: Device -> handle of the function, and handles of the loaded binary.
         self.handles: dict[Device, int] = {}
+        self._loaded: list[tuple[Device, int]] = []
         #: Makes the block where every array is a `DeviceArray`, else gives None.
         self.quick: Block | None = quick_packer(self.layout)
         self.infos: dict[int, LaunchInfo] = {}
@@ -115,6 +119,7 @@ class NpuProgram:
                     doing=doing,
                 )
                 device.owned[binary] = "aclrtBinaryUnLoad"
+                self._loaded.append((device, binary))
                 try:
                     found = device.result(
                         "aclrtBinaryGetFunction",
@@ -124,10 +129,15 @@ class NpuProgram:
                         doing=doing,
                     )
                 except KernelError:
+                    self._loaded.pop()
                     device.release(binary)
                     raise
                 self.handles[device] = found
         return int(found)
+
+    def __del__(self) -> None:
+        for device, binary in getattr(self, "_loaded", ()):
+            device.garbage.append(binary)
 
     # -- for messages
 
@@ -194,6 +204,9 @@ def launch(
                 status = device.launch(
                     handle, blocks, queue.handle, program.config, block, len(block), None, 0
                 )
+                if status in _ELSEWHERE:
+                    # Another library has changed this thread's device: choose it again.
+                    return _slow(program, values, blocks, stream)
                 if status:
                     raise _not_launched(program, values, blocks, device, status)
                 pending = queue.pending
@@ -320,6 +333,9 @@ class Prepared:
             queue.pending.append((program, self.blocks, self.values, self.staged))
             if not len(queue.pending) % REMEMBERED:
                 queue.trim()
+        else:
+            # Nobody tells when it has run, so its binary stays.
+            self.device.kept.add(program)
 
     def copy_back(self) -> None:
         """Fetch what the kernel wrote; on an error no host array has changed."""

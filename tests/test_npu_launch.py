@@ -449,6 +449,30 @@ def test_a_runtime_that_others_started_is_left_running(standin: Standin) -> None
     standin.cdll.aclFinalize()
 
 
+def test_another_library_changes_the_device(scaled: asc.Kernel, standin: Standin) -> None:
+    x = npu.to_device(X)
+    scaled[4](x, x, 8, 1.5)
+    standin.cdll.aclrtSetDevice(1)
+    scaled[4](x, x, 8, 1.5)
+    standin.cdll.aclrtResetDevice(1)
+    scaled[4](x, x, 8, 1.5)
+    assert np.array_equal(x.to_host(), X + 36)
+
+
+def test_binaries_that_nobody_has_are_unloaded(standin: Standin, bodies: Bodies) -> None:
+    scaled = make_scaled().on(always_compile=True)
+    x = npu.to_device(X)
+    for _ in range(3):
+        scaled[4](x, x, 8, 1.5)
+    assert standin.calls("aclrtBinaryUnLoad") == 0  # they have not run
+    npu.synchronize()
+    npu.empty(1, np.int8)
+    assert standin.calls("aclrtBinaryLoadFromFile") == 3
+    assert standin.calls("aclrtBinaryUnLoad") >= 2
+    assert bodies.compiled == 3
+    assert np.array_equal(x.to_host(), X + 36)
+
+
 def test_a_forked_process_is_told(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     npu.empty(1, np.int8)
     before = device._session

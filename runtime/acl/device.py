@@ -110,6 +110,8 @@ class Device:
         #: Wrapped streams of other libraries by handle, and our own as long as somebody has them.
         self.streams: dict[int, Stream] = {}
         self.own_streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        #: Programs that are never unloaded.
+        self.kept: set[Any] = set()
         self.lock = threading.RLock()
         self.closed = False
         #: Largest grid, once asked for.
@@ -226,7 +228,14 @@ class Device:
         with self.lock:
             streams = [*self.streams.values(), *self.own_streams]
         counts = [len(stream.pending) for stream in streams]
-        self.call("aclrtSynchronizeDevice", doing="waiting for the device")
+        try:
+            self.call("aclrtSynchronizeDevice", doing="waiting for the device")
+        except AclError as problem:
+            named = problem.named
+            busy = [stream for stream in streams if stream.pending]
+            for stream in sorted(busy, key=lambda one: not one.launched(named))[:1]:
+                stream.tell(problem)
+            raise
         for stream, count in zip(streams, counts, strict=True):
             stream.forget(count)
 
@@ -291,6 +300,7 @@ class Device:
         self.owned.clear()
         self.garbage.clear()
         self.streams.clear()
+        self.kept.clear()
         for _ in range(self._sets):
             _attempt(self.acl, found, "aclrtResetDevice", self.id)
         # What follows from a fault that was told is not told again.

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ...tracer.diagnostics import KernelError
 from .. import knobs
 from .device import THREAD, Device, session
 from .errors import AclError, failure
@@ -91,7 +90,9 @@ class Stream:
                 name = "aclrtSynchronizeStream"
                 status = device.acl.aclrtSynchronizeStream(self.handle)
             if status != SUCCESS:
-                raise self.explain(name, status) from None
+                problem = failure(device.acl, name, status)
+                self.tell(problem)
+                raise device.noted(problem)
             self._forget(count)
 
     def query(self) -> bool:
@@ -120,7 +121,11 @@ class Stream:
             if self._mark is not None:
                 event, count = self._mark
                 self._mark = None
-                event.synchronize()
+                try:
+                    event.synchronize()
+                except AclError as problem:
+                    self.tell(problem)
+                    raise
                 event.close()
                 self._forget(count)
             self._mark = (self.record(), len(self.pending))
@@ -137,23 +142,24 @@ class Stream:
             event, marked = self._mark
             self._mark = (event, max(0, marked - count))
 
-    def explain(self, name: str, status: int) -> KernelError:
-        """The error of waiting for this stream: names the launches that it may come from."""
+    def launched(self, symbol: str) -> bool:
+        """Whether a kernel is among the launches that may not have run."""
+        return any(one[0].symbol == symbol for one in list(self.pending))
+
+    def tell(self, problem: AclError) -> None:
+        """Add to an error of waiting the launches that it may come from."""
         pending = list(self.pending)
-        problem = failure(self.device.acl, name, status)
-        if pending:
-            named = problem.named
-            program, blocks, values, _ = next(
-                (one for one in reversed(pending) if one[0].symbol == named), pending[-1]
+        if not pending:
+            return
+        program, blocks, values, _ = next(
+            (one for one in reversed(pending) if one[0].symbol == problem.named), pending[-1]
+        )
+        doing = f"waiting for {program.describe(blocks)}"
+        if len(pending) > 1:
+            doing += (
+                f", or another of {len(pending)} launches; ASCTRACE_LAUNCH_BLOCKING=1 tells which"
             )
-            doing = f"waiting for {program.describe(blocks)}"
-            if len(pending) > 1:
-                doing += (
-                    f", or another of {len(pending)} launches; ASCTRACE_LAUNCH_BLOCKING=1 tells "
-                    "which"
-                )
-            problem.tell(doing, program.table(values))
-        return self.device.noted(problem)
+        problem.tell(doing, program.table(values))
 
     # -- the end
 
