@@ -102,6 +102,7 @@ __all__ = [
     "Lowered",
     "MrgSortSrcList",
     "PipeID",
+    "Profile",
     "Property",
     "RoundMode",
     "SelMode",
@@ -159,7 +160,7 @@ __all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
     from .runtime.compiler import KernelType
-    from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
+    from .runtime.results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .runtime.simulator import SimParams
     from .runtime.soc import (
         core_num,
@@ -177,6 +178,7 @@ _LATER = {
     "KernelType": ".runtime.compiler",
     "LaunchInfo": ".runtime.results",
     "Lowered": ".runtime.results",
+    "Profile": ".runtime.results",
     "SimParams": ".runtime.simulator",
     "Traced": ".runtime.results",
     "core_num": ".runtime.soc",

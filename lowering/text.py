@@ -18,6 +18,7 @@ from . import framework as _framework  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions
 from .data import struct_definitions
 from .helpers import helper_text
+from .layout import argument_layout, size_checks
 from .names import SYNC_ADDRESS, kernel_name
 from .printer import Printer
 from .uses import Uses
@@ -44,18 +45,17 @@ def emit(trace: Trace, options: TextOptions = _DEFAULTS, entry: Entry = _PLAIN) 
     """The Ascend C text of a kernel; its symbol is `kernel_name(trace)`."""
     printer = Printer(trace, Uses(trace), Commenter(options))
     printer.kernel()
-    params = [
-        f"{param.type.cpp} {name}" for param, name in zip(trace.params, printer.params, strict=True)
-    ]
-    first: list[str] = []
+    names, first = list(printer.params), list[str]()
     if entry.sync_address:
-        params.insert(0, f"__gm__ uint8_t* {SYNC_ADDRESS}")
+        names.insert(0, SYNC_ADDRESS)
         first = [f"    set_ffts_base_addr(reinterpret_cast<uint64_t>({SYNC_ADDRESS}));"]
+    slots = argument_layout(trace, entry.sync_address).slots
+    params = [f"{slot.cpp} {name}" for slot, name in zip(slots, names, strict=True)]
     qualifier = f"{entry.qualifier} " if entry.qualifier else ""
     return (
         f"{_header(trace)}\n"
         '#include "kernel_operator.h"\n\n'
-        f"{struct_definitions(trace)}"
+        f"{struct_definitions(trace)}{size_checks(trace.params)}"
         f"{helper_text(printer.helpers, printer.float_helpers)}"
         f"{''.join(text + chr(10) for text in printer.preamble)}"
         f'extern "C" __global__ {qualifier}__aicore__ void {kernel_name(trace)}'

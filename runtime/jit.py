@@ -18,7 +18,7 @@ from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
 from .arguments import adapt
 from .collector import paused
-from .devices import device
+from .devices import Device, device
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
 from .tracebacks import boundary
@@ -26,7 +26,7 @@ from .tracebacks import boundary
 if TYPE_CHECKING:
     from ..lowering.text import TextOptions
     from .compiler import CompileOptions, KernelType
-    from .results import Compiled, LaunchInfo, Lowered, Traced
+    from .results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .simulator import SimParams
 
 #: The largest grid.
@@ -180,6 +180,15 @@ class Kernel:
         """
         return MethodType(self._boundary, self._dispatch)
 
+    @property
+    def profile(self) -> Callable[..., Profile]:
+        """`profile(grid, *args, runs=10, warmup=1)`: time launches on the NPU by its own events.
+
+        grid: blocks, or (blocks, stream). Host arrays are not changed; arrays on the device are, by
+        each run. AT0305 where the kernel runs in the simulator, which has no clock.
+        """
+        return MethodType(self._boundary, self._profile)
+
     def __getitem__(self, grid: Any) -> Callable[..., LaunchInfo]:
         return MethodType(self._boundary, functools.partial(self._launch, grid))
 
@@ -218,14 +227,39 @@ class Kernel:
         blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
         target = device(platform.backend_name(self.options.backend))
         found, values = self._dispatch(blocks, *args, **kwargs)
-        program = found.program.get(target.name)
-        if program is None:
-            program = found.program[target.name] = target.compile(found.trace, self.options)
+        program = found.program.get(target.name) or self._program(found, target)
         info = target.launch(program, values, int(blocks), stream, self.options.sim)
         for finding in info.findings:
             warn(finding, self._function)
         self.last_run = info
         return info
+
+    def _program(self, found: Specialisation, target: Device) -> Any:
+        program = found.program[target.name] = target.compile(found.trace, self.options)
+        return program
+
+    def _profile(
+        self, grid: Any, *args: Any, runs: int = 10, warmup: int = 1, **kwargs: Any
+    ) -> Profile:
+        blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
+        if type(runs) is not int or runs < 1 or type(warmup) is not int or warmup < 0:
+            raise error(
+                "AT0113",
+                f"runs={runs!r} and warmup={warmup!r} are no numbers of launches",
+                hint="runs is 1 or more, warmup 0 or more",
+            )
+        target = device(platform.backend_name(self.options.backend))
+        if target.name != "npu":
+            raise error(
+                "AT0305",
+                f"{self.name} runs in the simulator: there is no device whose time to take",
+                hint="profile with backend='npu' where there is one",
+            )
+        found, values = self._dispatch(blocks, *args, **kwargs)
+        program = found.program.get(target.name) or self._program(found, target)
+        from .launcher import profile
+
+        return profile(program, values, int(blocks), stream, runs, warmup)
 
     def _dispatch(
         self, blocks: Any, *args: Any, **kwargs: Any
@@ -255,7 +289,7 @@ class Kernel:
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
         program = found.program[target.name] = target.compile(found.trace, options)
-        return Compiled(target.name, lowered, program)
+        return Compiled(target.name, lowered, target.product(program))
 
     def _compile_all(
         self, calls: Iterable[tuple[Any, ...]], workers: int | None = None
@@ -269,7 +303,7 @@ class Kernel:
         for one, program in zip(found, programs, strict=True):
             one.program[target.name] = program
         return [
-            Compiled(target.name, text, program)
+            Compiled(target.name, text, target.product(program))
             for text, program in zip(lowered, programs, strict=True)
         ]
 

@@ -143,9 +143,23 @@ CACHE_LIMIT = Knob(
     "Binaries beyond this size go, those not used for longest first; 0: keep none.",
 )
 
+ACL_LIBRARY = Knob(
+    "ACL_LIBRARY", "", str, "a path", "The ACL runtime library; empty: that of the CANN found."
+)
+LAUNCH_BLOCKING = Knob(
+    "LAUNCH_BLOCKING",
+    False,
+    _flag,
+    "0, 1",
+    "Wait after each launch on the NPU, so that an error names the launch it comes from.",
+)
+SYNC_TIMEOUT = Knob(
+    "SYNC_TIMEOUT", 0, _count, "seconds", "Waiting longer for the NPU is an error; 0: never."
+)
+
 ALL: tuple[Knob[Any], ...] = (
     VERBOSE, BACKEND, SOC, UNROLL_LIMIT, DEVICE, COMPILER, ROUTE, COMPILE_TIMEOUT, CACHE_DIR,
-    CACHE_LIMIT,
+    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT,
 )  # fmt: skip
 
 

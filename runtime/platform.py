@@ -6,6 +6,9 @@ default. May import `tracer`, `knobs` and `soc`.
 
 from __future__ import annotations
 
+import sys
+
+from ..tracer.diagnostics import KernelError
 from . import knobs
 
 
@@ -46,7 +49,33 @@ def set_platform(
 def backend_name(option: str | None) -> str:
     """The backend of a launch: 'sim' or 'npu'."""
     name = option or current.backend or knobs.BACKEND.get()
-    return "sim" if name == "auto" else name
+    return automatic() if name == "auto" else name
+
+
+def automatic() -> str:
+    """The backend 'auto': 'npu' where ACL finds a device, else 'sim'; looked for once."""
+    global _automatic
+    if _automatic is None:
+        _automatic = "npu" if _has_device() else "sim"
+    return _automatic
+
+
+_automatic: str | None = None
+
+
+def _has_device() -> bool:
+    """Without any sign of CANN the libraries are not even looked for."""
+    from . import cann
+
+    signs = ("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home)
+    if not any(signs):
+        return False
+    from .acl.device import device_count
+
+    try:
+        return device_count() > 0
+    except KernelError:
+        return False
 
 
 def soc_name(option: str | None) -> str:

@@ -19,6 +19,7 @@ import asctrace as asc
 from asctrace.runtime import cann, knobs
 from asctrace.tracer.diagnostics import CODES, Kind
 from asctrace.tracer.vm import machine
+from tests.acl_kit import Bodies, install
 from tests.cann_kit import Cann
 from tests.support import ERRORS, REFUSED
 from tests.support.rows import FILE, Refused, launch
@@ -49,6 +50,20 @@ ORDERS: dict[str, dict[str, Any]] = {
     "AT0505-slow": {"sleep": 60},
 }
 
+#: For n = 16 this is behind what the kernel was given.
+STORE = "    args.out[args.n] = 1;"
+
+
+def on_standin(patch: pytest.MonkeyPatch, body: str = STORE, fail: tuple[Any, ...] = ()) -> None:
+    """An NPU where there is none."""
+    bodies = Bodies()
+    bodies["kernel"] = body
+    standin = install(patch, bodies)
+    patch.setattr(sys, "orig_argv", ["/usr/bin/python3", "example.py"])
+    if fail:
+        standin.inject(*fail)
+
+
 ROWS = [pytest.param(row, id=row.name) for row in REFUSED + ERRORS]
 GOLDEN = Path(__file__).parent / "golden" / "errors"
 #: Raised by a call from ordinary Python, through frames that cannot be hidden.
@@ -61,6 +76,13 @@ ARRANGED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "AT0305-no-cann": lambda patch: patch.setattr(
         cann, "find", lambda: (cann.Cann(None, None), ["ASCEND_HOME_PATH is not set"])
     ),
+    "AT0601-out-of-bounds": on_standin,
+    "AT0602-out-of-memory": lambda patch: on_standin(patch, fail=("aclrtMalloc", 207001)),
+    "AT0603-again": on_standin,
+    "AT0604-for-linking": lambda patch: (
+        on_standin(patch, ""),
+        patch.setenv("ASCTRACE_ACL_LIBRARY", "/usr/local/Ascend/devlib/libacl_rt.so"),
+    )[0],
     "AT0901-internal": lambda patch: patch.setattr(machine, "Mark", None),
 }
 
@@ -184,7 +206,13 @@ def test_every_golden_file_is_used() -> None:
 
 
 def test_kinds_follow_the_numbers() -> None:
-    kinds = {"3": Kind.UNSUPPORTED, "4": Kind.SETUP, "5": Kind.SETUP, "9": Kind.INTERNAL}
+    kinds = {
+        "3": Kind.UNSUPPORTED,
+        "4": Kind.SETUP,
+        "5": Kind.SETUP,
+        "6": Kind.DEVICE,
+        "9": Kind.INTERNAL,
+    }
     for code, row in CODES.items():
         assert row.kind is kinds.get(code[3], Kind.KERNEL)
         assert re.fullmatch(r"AT0\d{3}", code)

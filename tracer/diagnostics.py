@@ -32,6 +32,7 @@ class Kind(Enum):
     KERNEL = "your kernel is wrong"
     UNSUPPORTED = "not supported"
     SETUP = "the toolchain or a setting"
+    DEVICE = "the device or its runtime"
     INTERNAL = "a defect of asctrace"
 
 
@@ -301,6 +302,39 @@ _rows(
             "AT0505",
             "compiler without a result",
             "The compiler crashed, was ended, took too long or found no room.",
+        ),
+    ],
+)
+_rows(
+    Kind.DEVICE,
+    [
+        (
+            "AT0601",
+            "fault of the device",
+            (
+                "The device stopped: a kernel went out of its memory, waited for ever, or trapped, "
+                "or the device itself failed. It takes no more work from this process then. The "
+                "error comes from the first call that waits, so it names the launches that had not "
+                "been waited for."
+            ),
+        ),
+        (
+            "AT0602",
+            "call of the ACL runtime failed",
+            "A function of the ACL runtime returned an error; the device goes on.",
+        ),
+        (
+            "AT0603",
+            "launch after a fault",
+            (
+                "What a device does after a fault means nothing, so nothing more is launched on "
+                "it; the message repeats the first error."
+            ),
+        ),
+        (
+            "AT0604",
+            "ACL runtime cannot be used",
+            "The library is one for linking, is incomplete, or belongs to another process.",
         ),
     ],
 )

@@ -469,6 +469,64 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0601",
+        "out-of-bounds",
+        "A store behind the end of an array",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+        """,
+        16,
+    ),
+    refused(
+        "AT0602",
+        "out-of-memory",
+        "No memory left on the device",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+        """,
+        0,
+    ),
+    refused(
+        "AT0603",
+        "again",
+        "A launch on a device that met a fault",
+        """
+        import numpy as np
+
+
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+
+
+        try:
+            kernel[1](np.zeros(16, np.int32), 16)
+        except asc.KernelError:
+            pass
+        """,
+        0,
+    ),
+    refused(
+        "AT0604",
+        "for-linking",
+        "A library for linking in place of the runtime",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
         "AT0901",
         "internal",
         "A defect, provoked by taking a part of the tracer away",
