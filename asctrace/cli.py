@@ -47,6 +47,7 @@ def doctor(as_json: bool) -> str:
         ("compiling", compiling["route"] and f"{compiling['route']}, with {compiling['with']}"),
         ("cache", _cache_line(kept)),
         ("chip", chip and f"{chip['name']} (architecture {chip['architecture']}), {chip['from']}"),
+        ("NPUs", state["devices"]["problem"] or "{count}, {chip}".format(**state["devices"])),
         ("backend", "{used} ({why})".format(**state["backend"])),
     ]
     parts = [

@@ -36,6 +36,7 @@ def examine() -> dict[str, Any]:
         "compiling": _compiling(found, missing),
         "cache": _cache(missing),
         "backend": _backend(),
+        "devices": _devices(found, missing),
     }
     return {**state, "missing": missing, "summary": _summary(found, missing)}
 
@@ -93,6 +94,21 @@ def _cann(found: cann.Cann, looked: list[str], missing: list[dict[str, str]]) ->
         "runtime_library": _path(runtime),
         "looked": looked,
     }
+
+
+def _devices(found: cann.Cann, missing: list[dict[str, str]]) -> dict[str, Any]:
+    """What the ACL runtime says, where there is a sign of one."""
+    if not (knobs.ACL_LIBRARY.get() or any(map(found.library, cann.RUNTIME_LIBRARIES))):
+        return {"count": 0, "chip": "", "problem": "no ACL runtime was found"}
+    from .acl.device import device_count, session
+
+    try:
+        count, chip = device_count(), session().acl.text("aclrtGetSocName")
+    except KernelError as wrong:
+        finding = wrong.findings[0]
+        missing.append({"what": finding.message, "how": finding.hint})
+        return {"count": 0, "chip": "", "problem": finding.message}
+    return {"count": count, "chip": chip, "problem": "" if count else "the runtime has no device"}
 
 
 def _chip(missing: list[dict[str, str]]) -> dict[str, Any]:

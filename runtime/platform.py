@@ -78,9 +78,25 @@ def _has_device() -> bool:
         return False
 
 
-def soc_name(option: str | None) -> str:
-    """The chip of a launch, as somebody spelled it."""
-    return option or current.soc or knobs.SOC.get()
+def soc_name(option: str | None, backend: str | None = None) -> str:
+    """The chip of a launch, as somebody spelled it: chosen, else the device's, else the default.
+
+    option, backend: what the kernel's own options say.
+    """
+    chosen = option or current.soc
+    if chosen is None and knobs.SOC.raw() is None and backend_name(backend) == "npu":
+        chosen = _device_soc()
+    return chosen or knobs.SOC.get()
+
+
+def _device_soc() -> str:
+    """The chip that the runtime names, "" where there is none: compiling needs no device."""
+    from .acl.device import session
+
+    try:
+        return session().acl.text("aclrtGetSocName")
+    except KernelError:
+        return ""
 
 
 def device_number(option: int | None) -> int:
