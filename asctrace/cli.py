@@ -47,7 +47,7 @@ def doctor(as_json: bool) -> str:
         ("compiling", compiling["route"] and f"{compiling['route']}, with {compiling['with']}"),
         ("cache", _cache_line(kept)),
         ("chip", chip and f"{chip['name']} (architecture {chip['architecture']}), {chip['from']}"),
-        ("NPUs", _devices_line(state["devices"])),
+        ("NPUs", state["devices"]["problem"] or "{count}, {chip}".format(**state["devices"])),
         ("backend", "{used} ({why})".format(**state["backend"])),
     ]
     parts = [
@@ -71,12 +71,6 @@ def _table(rows: Any) -> str:
 
 def _with_version(home: str | None, version: str) -> str | None:
     return f"{home} (version {version})" if home and version else home
-
-
-def _devices_line(found: dict[str, Any]) -> str:
-    if found["library"]:
-        return f"{found['count']}, through {found['library']}"
-    return str(found["problem"])
 
 
 def _cache_line(kept: dict[str, Any]) -> str:

@@ -35,8 +35,8 @@ def examine() -> dict[str, Any]:
         "chips": [row.name for row in CHIPS.values()],
         "compiling": _compiling(found, missing),
         "cache": _cache(missing),
-        "devices": _devices(missing),
         "backend": _backend(),
+        "devices": _devices(found, missing),
     }
     return {**state, "missing": missing, "summary": _summary(found, missing)}
 
@@ -96,6 +96,21 @@ def _cann(found: cann.Cann, looked: list[str], missing: list[dict[str, str]]) ->
     }
 
 
+def _devices(found: cann.Cann, missing: list[dict[str, str]]) -> dict[str, Any]:
+    """What the ACL runtime says, where there is a sign of one."""
+    if not (knobs.ACL_LIBRARY.get() or any(map(found.library, cann.RUNTIME_LIBRARIES))):
+        return {"count": 0, "chip": "", "problem": "no ACL runtime was found"}
+    from .acl.device import device_count, session
+
+    try:
+        count, chip = device_count(), session().acl.text("aclrtGetSocName")
+    except KernelError as wrong:
+        finding = wrong.findings[0]
+        missing.append({"what": finding.message, "how": finding.hint})
+        return {"count": 0, "chip": "", "problem": finding.message}
+    return {"count": count, "chip": chip, "problem": "" if count else "the runtime has no device"}
+
+
 def _chip(missing: list[dict[str, str]]) -> dict[str, Any]:
     try:
         name = platform.soc_name(None)
@@ -144,24 +159,6 @@ def _cache(missing: list[dict[str, str]]) -> dict[str, Any]:
         "limit": limit,
         "failures": usage.failures,
     }
-
-
-def _devices(missing: list[dict[str, str]]) -> dict[str, Any]:
-    """The library that launches go through, and the NPUs that it has; both may be missing."""
-    try:
-        if not platform.may_have_device():
-            return {"library": None, "count": 0, "problem": ""}
-        from .acl import library
-        from .acl.device import session
-
-        acl = library.load()
-        count = int(session().acl.result("aclrtGetDeviceCount"))
-    except KernelError as wrong:
-        finding = wrong.findings[0]
-        if finding.code != "AT0305":
-            missing.append({"what": finding.message, "how": finding.hint})
-        return {"library": None, "count": 0, "problem": finding.message}
-    return {"library": acl.path, "count": count, "problem": ""}
 
 
 def _backend() -> dict[str, str]:

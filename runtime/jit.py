@@ -324,7 +324,7 @@ class Kernel:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Specialisation, tuple[Any, ...]]:
         """The specialisation for a call and the bound values, foreign arrays as NumPy views."""
-        context = self._contexts.get((platform.current.soc, *knobs.code_state()))
+        context = self._contexts.get(_setting())
         if context is None:
             context = self._make_context()
         signature = self.signature
@@ -371,8 +371,11 @@ class Kernel:
         limit = options.unroll_limit
         if limit is None:
             limit = knobs.UNROLL_LIMIT.get()
-        context = Context(profile(platform.soc_name(options.soc)), TraceOptions(unroll_limit=limit))
-        self._contexts[(platform.current.soc, *knobs.code_state())] = context
+        context = Context(
+            profile(platform.soc_name(options.soc, options.backend)),
+            TraceOptions(unroll_limit=limit),
+        )
+        self._contexts[_setting()] = context
         return context
 
     def _check_blocks(self, blocks: Any) -> None:
@@ -415,6 +418,12 @@ def _make(fn: Any, options: dict[str, Any]) -> Kernel:
             f"asc.jit makes kernels of Python functions, lambdas and methods, not of {fn!r}"
         )
     return Kernel(target, _options(options), static)
+
+
+def _setting() -> tuple[Any, ...]:
+    """What contexts are found by."""
+    current = platform.current
+    return current.soc, current.backend, *knobs.code_state()
 
 
 def _cpp_name(name: str) -> str:

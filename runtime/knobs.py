@@ -103,6 +103,7 @@ BACKEND = Knob(
     _one_of(BACKENDS),
     ", ".join(BACKENDS),
     "Where kernels run; auto takes the NPU where there is one, else the simulator.",
+    True,  # the chip is that of the device, if nothing else chooses one
 )
 SOC = Knob("SOC", DEFAULT, str, "a SoC name", "The chip that kernels are made for.", True)
 UNROLL_LIMIT = Knob(
@@ -165,4 +166,4 @@ ALL: tuple[Knob[Any], ...] = (
 
 def code_state() -> tuple[Any, ...]:
     """The raw values of the knobs that affect code: part of every cache key."""
-    return SOC.raw(), UNROLL_LIMIT.raw()
+    return BACKEND.raw(), SOC.raw(), UNROLL_LIMIT.raw()

@@ -455,13 +455,13 @@ def _check_chip(program: NpuProgram, device: Device) -> None:
     """AT0304 when the kernel was made for another architecture than the device has."""
     if device in program.handles:
         return
-    from ..tracer.chip import chip
+    from .soc import profile
 
     name = device.acl.text("aclrtGetSocName")
     try:
-        there = chip(name)
+        there = profile(name)
     except KernelError:
-        return  # not in the table, so nothing is known against it
+        return  # nobody knows the chip, so nothing is known against it
     if there.arch != program.trace.chip.arch:
         raise error(
             "AT0304",

@@ -63,15 +63,12 @@ def automatic() -> str:
 _automatic: str | None = None
 
 
-def may_have_device() -> bool:
-    """Whether there is a sign of CANN, without which its libraries are not even looked for."""
+def _has_device() -> bool:
+    """Without any sign of CANN the libraries are not even looked for."""
     from . import cann
 
-    return any(("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home))
-
-
-def _has_device() -> bool:
-    if not may_have_device():
+    signs = ("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home)
+    if not any(signs):
         return False
     from .acl.device import device_count
 
@@ -81,9 +78,25 @@ def _has_device() -> bool:
         return False
 
 
-def soc_name(option: str | None) -> str:
-    """The chip of a launch, as somebody spelled it."""
-    return option or current.soc or knobs.SOC.get()
+def soc_name(option: str | None, backend: str | None = None) -> str:
+    """The chip of a launch, as somebody spelled it: chosen, else the device's, else the default.
+
+    option, backend: what the kernel's own options say.
+    """
+    chosen = option or current.soc
+    if chosen is None and knobs.SOC.raw() is None and backend_name(backend) == "npu":
+        chosen = _device_soc()
+    return chosen or knobs.SOC.get()
+
+
+def _device_soc() -> str:
+    """The chip that the runtime names, "" where there is none: compiling needs no device."""
+    from .acl.device import session
+
+    try:
+        return session().acl.text("aclrtGetSocName")
+    except KernelError:
+        return ""
 
 
 def device_number(option: int | None) -> int:

@@ -2,8 +2,10 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +13,25 @@ import pytest
 
 import asctrace
 from asctrace.cli import main
-from asctrace.npu import shutdown
-from asctrace.runtime import cann, knobs
-from tests.acl_kit import install, library_path
+from asctrace.runtime import cann, knobs, platform
+from asctrace.runtime.acl import device, library
+from tests.acl_kit import library_path
 from tests.cann_kit import Cann
 
 
 @pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """No CANN, no settings but a cache of the test's own."""
     for name in (*(knob.name for knob in knobs.ALL), "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ASCTRACE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(cann, "USUAL", (str(tmp_path / "nowhere"),))
+    monkeypatch.setattr(device, "_session", None)
+    monkeypatch.setattr(library, "_loaded", None)
+    monkeypatch.setattr(platform, "_automatic", None)
     asctrace.set_platform()
+    yield
+    device.shutdown()
 
 
 def examined(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -77,14 +84,14 @@ def test_doctor_with_cann(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     made = Cann(tmp_path / "cann")
-    install(monkeypatch)
-    monkeypatch.delenv("ASCTRACE_ACL_LIBRARY")
-    (made.home / "lib64" / "libascendcl.so").symlink_to(library_path())
+    shutil.copyfile(library_path(), made.home / "lib64" / "libascendcl.so")
     ini = made.platform("Ascend910B1", "[SoCInfo]\nvector_core_cnt=40\n")
     monkeypatch.setenv("ASCEND_HOME_PATH", str(made.home))
     state = examined(capsys)
     assert state["missing"] == []
     assert state["summary"].endswith("has what is needed to compile kernels.")
+    assert state["devices"]["count"] > 0
+    assert state["backend"]["why"] == "a device was found"
     assert state["cann"]["version"] == "8.5.0"
     assert state["cann"]["runtime_library"] == str(made.home / "lib64" / "libascendcl.so")
     assert state["compiling"] == {
@@ -93,15 +100,11 @@ def test_doctor_with_cann(
         "version": "8.5.0",
     }
     assert (state["chip"]["vector_cores"], state["chip"]["from"]) == (40, str(ini))
-    runtime = str(made.home / "lib64" / "libascendcl.so")
-    assert state["devices"] == {"library": runtime, "count": 2, "problem": ""}
     assert main(["doctor"]) == 0
     text = capsys.readouterr().out
-    assert re.search(rf"^NPUs +2, through {runtime}$", text, re.MULTILINE)
     assert re.search(rf"^CANN +{made.home} \(version 8.5.0\)$", text, re.MULTILINE)
     assert re.search(rf"^compiling +objects, with {made.home}/bin/bisheng$", text, re.MULTILINE)
     assert made.calls() == []
-    shutdown()
 
 
 @pytest.mark.usefixtures("plain")

@@ -11,7 +11,10 @@ import pytest
 import asctrace as asc
 import asctrace.lib.runtime as rt
 import asctrace.runtime.config as config
+from asctrace import npu
 from asctrace.runtime import knobs, platform
+from asctrace.runtime.doctor import examine
+from tests.acl_kit import Bodies, Standin, install
 from tests.cann_kit import Cann
 
 
@@ -88,6 +91,91 @@ def test_npu_with_cann(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_backend(backend) -> None:
     with pytest.raises(ValueError, match="is not a valid Backend"):
         config.set_platform(backend)
+
+
+# -- with a device ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def standin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Standin]:
+    bodies = Bodies()
+    bodies["add_one"] = """
+    for (int k = 0; k < args.block_length; ++k) {
+        int64_t at = int64_t(launch->block) * args.block_length + k;
+        args.z[at] = args.x[at] + 1;
+    }
+"""
+    made = install(monkeypatch, bodies)
+    yield made
+    npu.shutdown()
+    assert made.report() == ""
+
+
+def test_a_tutorial_on_the_npu(standin: Standin) -> None:
+    config.set_platform(config.Backend.NPU, check=False)
+    x = np.arange(64, dtype=np.int32)
+    assert (launch(x) == x + 1).all()
+    assert not rt.is_model()
+    assert rt.device_count() > 0
+    assert rt.current_stream() is npu.current_stream()
+    rt.set_device(1)
+    assert (rt.current_device(), platform.current.backend) == (1, "npu")
+    assert (launch(x) == x + 1).all()
+    rt.synchronize()
+    rt.synchronize(rt.current_stream(1))
+    assert add_one.last_run is not None
+    assert add_one.last_run.backend == "npu"
+
+
+def test_kernels_are_made_for_the_chip_that_is_there(
+    standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    standin.configure(soc="Ascend910B4-1")
+    kernel = asc.jit(add_one.fn)
+    x = np.arange(4, dtype=np.int32)
+    arguments = x, x, 4
+
+    def made_for() -> str:
+        return kernel.trace(*arguments).trace.chip.name
+
+    # 'auto' finds the device.
+    assert (made_for(), asc.core_num()) == ("Ascend910B4", 40)
+    assert kernel.on(backend="sim").trace(*arguments).trace.chip.name == knobs.SOC.default
+    asc.set_platform("sim")
+    assert (made_for(), asc.core_num()) == (knobs.SOC.default, 48)
+    asc.set_platform("npu")
+    assert made_for() == "Ascend910B4"
+    asc.set_platform("npu", "Ascend910B3")
+    assert made_for() == "Ascend910B3"
+    asc.set_platform("npu")
+    monkeypatch.setenv("ASCTRACE_SOC", "Ascend910B2")
+    assert made_for() == "Ascend910B2"
+    monkeypatch.delenv("ASCTRACE_SOC")
+    assert made_for() == "Ascend910B4"
+    assert rt.current_platform() == "Ascend910B4"
+
+
+def test_an_unknown_chip_is_no_default(standin: Standin) -> None:
+    standin.configure(soc="Ascend777")
+    with pytest.raises(asc.KernelError, match="unknown chip 'Ascend777'") as caught:
+        asc.jit(add_one.fn, backend="npu").lower(np.zeros(4, np.int32), np.zeros(4, np.int32), 4)
+    assert caught.value.code == "AT0304"
+
+
+def test_doctor_with_devices(standin: Standin) -> None:
+    standin.configure(devices=2, soc="Ascend910B4")
+    state = examine()
+    assert state["devices"] == {"count": 2, "chip": "Ascend910B4", "problem": ""}
+    assert state["backend"] == {"wanted": "auto", "used": "npu", "why": "a device was found"}
+    assert state["chip"]["name"] == "Ascend910B4"
+
+
+def test_doctor_with_a_runtime_that_does_not_start(standin: Standin) -> None:
+    standin.inject("aclInit", 107001, times=9)
+    state = examine()
+    assert state["devices"]["problem"] in [row["what"] for row in state["missing"]]
+    assert state["backend"]["used"] == "sim"
+    standin.reset()
 
 
 # -- where a launch goes ------------------------------------------------------------------------

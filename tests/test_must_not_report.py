@@ -53,6 +53,31 @@ def test_start_in_global_memory_that_is_not_aligned(offset: int) -> None:
     check_clean(through_queues, (late, z, 3, 1, 2, offset), 2 * x)
 
 
+def padded(x: asc.GlobalAddress, z: asc.GlobalAddress, offset: int, rows: asc.ConstExpr[int]):
+    """Rows of 5 elements that begin anywhere, each in 32 bytes of its own on the chip."""
+    a = asc.LocalTensor(asc.float32, TPosition.VECIN, 0, rows * 8)
+    params = asc.DataCopyExtParams(rows, 20, 4, 0, 0)
+    asc.data_copy_pad(
+        a, tensor(x, offset), params, asc.DataCopyPadExtParams(asc.float32, True, 0, 3, 0.0)
+    )
+    asc.set_flag(asc.HardEvent.MTE2_V, 0)
+    asc.wait_flag(asc.HardEvent.MTE2_V, 0)
+    asc.add(a, a, a, rows * 8)
+    asc.set_flag(asc.HardEvent.V_MTE3, 0)
+    asc.wait_flag(asc.HardEvent.V_MTE3, 0)
+    asc.data_copy_pad(tensor(z, offset), a, asc.DataCopyExtParams(rows, 20, 0, 4, 0))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_pad_copies_that_are_not_aligned_in_global_memory(offset: int) -> None:
+    x = np.arange(1, 4 * 6 + 4, dtype=np.float32)
+    expected = np.zeros_like(x)
+    for row in range(4):
+        part = slice(offset + row * 6, offset + row * 6 + 5)
+        expected[part] = 2 * x[part]
+    check_clean(padded, (x, np.zeros_like(x), offset, 4), expected)
+
+
 def test_more_blocks_than_cores_without_a_barrier() -> None:
     blocks = 60
     x, z = vectors(blocks)

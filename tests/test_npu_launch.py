@@ -674,6 +674,8 @@ def test_a_kernel_for_another_chip(
 ) -> None:
     standin.configure(soc=soc)
     z = np.zeros_like(X)
+    # Without a choice the kernel would be made for the chip that is there.
+    scaled = scaled.on(soc="Ascend910B1")
     if fits:
         scaled[4](X, z, 8, 1.5)
         assert np.array_equal(z, WANTED)
@@ -750,29 +752,3 @@ def test_default_streams_are_made_once(scaled: asc.Kernel, standin: Standin) -> 
     assert isinstance(npu.current_stream(), stream.Stream)
     assert standin.calls("aclrtCreateStream") == 1
     assert standin.calls("aclrtSetStreamFailureMode") == 1
-
-
-def test_pyascs_names(scaled: asc.Kernel, standin: Standin, monkeypatch: Any) -> None:
-    from asctrace.lib import runtime as rt
-
-    monkeypatch.setenv("ASCTRACE_BACKEND", "npu")
-    assert rt.current_stream() is npu.current_stream()
-    x = npu.to_device(X)
-    scaled[4, rt.current_stream()](x, x, 8, 1.5)
-    rt.synchronize()
-    assert not npu.current_stream().pending
-    assert np.array_equal(x.to_host(), WANTED)
-
-
-def test_doctor_counts_the_devices(standin: Standin) -> None:
-    from asctrace.runtime.doctor import examine
-    from tests.acl_kit import library_path
-
-    state = examine()
-    assert state["devices"] == {"library": str(library_path()), "count": 2, "problem": ""}
-    assert state["backend"] == {"wanted": "auto", "used": "npu", "why": "a device was found"}
-    npu.shutdown()
-    standin.inject("aclInit", 100039)
-    state = examine()
-    assert state["devices"]["problem"].startswith("aclInit gave 100039 (ACL_ERROR_COMPILING_STUB")
-    assert state["missing"][-1]["how"].startswith("source set_env.sh")

@@ -569,6 +569,80 @@ def test_function_made_in_each_iteration_and_used_on_the_way_out() -> None:
         assert run(kernel, n, m) == stored
 
 
+def test_exception_caught_in_an_arm_of_an_unrolled_loop() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in [0, 1, 2]:
+            if n > k:
+                pass
+            else:
+                try:
+                    put(k)
+                    raise ValueError(k)
+                except ValueError as exc:
+                    put(exc.args[0] + 10)
+        put(7)
+
+    for n in (0, 2, 5):
+        stored: list[int] = []
+        kernel(stored.append, n, 0)
+        assert run(kernel, n) == stored
+
+
+def test_iterations_that_follow_in_both_arms() -> None:
+    def failing(k: int) -> int:
+        if k == 1:
+            raise KeyError(k)
+        return k
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in [0, 1, 2]:
+            if n > 3:
+                put(k)
+                continue
+            try:
+                put(failing(k))
+            except KeyError:
+                continue
+            if m:
+                return
+        put(7)
+
+    for n, m in ((0, 0), (0, 1), (5, 0), (5, 1)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
+def test_messages_of_what_cannot_be_unpacked() -> None:
+    def one(value: Any) -> str:
+        try:
+            _, _ = value
+        except TypeError as exc:
+            return str(exc)
+        return ""
+
+    def some(value: Any) -> str:
+        try:
+            _, *_ = value
+        except TypeError as exc:
+            return str(exc)
+        return ""
+
+    expected = "cannot unpack non-iterable float object"
+    assert concrete(lambda: one(1.5)) == one(1.5) == expected
+    assert concrete(lambda: some(1.5)) == some(1.5) == expected
+
+
+def test_message_of_a_division_by_zero_in_a_loop() -> None:
+    def shown() -> str:
+        try:
+            return str([k // 0 for k in range(2)])
+        except ZeroDivisionError as exc:
+            return str(exc)
+
+    assert concrete(shown) == shown()
+
+
 def test_message_of_what_is_no_mapping() -> None:
     def shown() -> str:
         try:
@@ -577,3 +651,42 @@ def test_message_of_what_is_no_mapping() -> None:
             return str(exc)
 
     assert concrete(shown) == shown() == "'int' object is not a mapping"
+
+
+def test_exception_being_handled_belongs_to_its_way() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        def helper() -> int:
+            try:
+                raise ValueError(5)
+            except ValueError:
+                if n > 2:
+                    return 1
+                put(3)
+                try:
+                    raise
+                except ValueError:
+                    put(4)
+            return 2
+
+        put(helper())
+        for _ in [0, 1]:
+            try:
+                raise KeyError(5)
+            except KeyError:
+                if n > 2:
+                    continue
+                if m > 2:
+                    break
+                try:
+                    raise
+                except KeyError:
+                    put(6)
+        try:
+            raise
+        except RuntimeError:
+            put(7)
+
+    for n, m in ((0, 0), (5, 4), (1, 4), (5, 0)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored

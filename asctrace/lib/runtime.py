@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..runtime import platform, soc
+
+if TYPE_CHECKING:
+    from ..runtime.acl.stream import Stream
 
 
 def is_model() -> bool:
@@ -15,23 +18,30 @@ def is_model() -> bool:
     return platform.backend_name(None) == "sim"
 
 
-def current_stream(device_id: int | None = None) -> Any:
+def current_stream(device_id: int | None = None) -> Stream | None:
     """The stream that launches go to; None in the simulator, which knows none."""
     if is_model():
         return None
-    from .. import npu
+    from ..runtime.acl.stream import current_stream
 
-    return npu.current_stream(device_id)
+    return current_stream(device_id)
 
 
-def synchronize(stream: Any = None, timeout: int = 0) -> None:
-    """Wait until everything on a stream is done, by default the current one.
+def synchronize(stream: Stream | None = None) -> None:
+    """Wait until everything on a stream, by default the current one, is done.
 
-    The simulator is done when a launch returns. `ASCTRACE_SYNC_TIMEOUT` bounds the time, `timeout`
-    is taken for its place in the call.
+    The simulator is done when a launch returns.
     """
-    if not is_model():
-        (stream or current_stream()).synchronize()
+    stream = stream or current_stream()
+    if stream is not None:
+        stream.synchronize()
+
+
+def device_count() -> int:
+    """How many NPUs there are."""
+    from ..runtime.acl.device import device_count
+
+    return device_count()
 
 
 def current_device() -> int:

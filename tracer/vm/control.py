@@ -33,7 +33,7 @@ class Snapshot:
         "block",
         "controls",
         "depth",
-        "exc",
+        "handled",
         "heap",
         "length",
         "lineage",
@@ -47,7 +47,7 @@ class Snapshot:
         self.slots = list(frame.slots)
         self.stack = list(frame.stack)
         self.set_at = dict(frame.set_at)
-        self.exc = frame.exc
+        self.handled = vm.handled
         self.pending = len(frame.pending)
         self.depth = frame.depth
         self.heap = vm.heap.mark()
@@ -66,7 +66,7 @@ class Snapshot:
         frame.slots = list(self.slots)
         frame.stack = list(self.stack)
         frame.set_at = dict(self.set_at)
-        frame.exc = self.exc
+        vm.handled = self.handled
         vm.heap.rollback(self.heap)
         del vm.controls[self.controls :]
         vm.lineage = self.lineage
@@ -132,10 +132,12 @@ def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> 
             hint="use it up, or end its `finally` or `with` by statements without runtime `if`",
         ) from None
     except Exception as exc:
-        if len(vm.controls) == controls or not vm.is_raised(exc):
+        if len(vm.controls) == controls:
             raise
         if not trap:
             raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
+        if not vm.is_raised(exc):
+            raise
         _trap(vm, frame, exc, site)
         return []
     finally:
@@ -436,5 +438,5 @@ def end_of_run(vm: Machine, frame: Frame, result: Any, control: Site = None) -> 
             hint="a generator runs while tracing: let it yield on constant conditions only",
         )
     dest = frame.pc if result is STOP else RETURNS
-    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage)
+    path = Path(frame, dest, vm.block, vm.heap.capture(vm.base), vm.lineage, vm.handled)
     return [*frame.pending, path]

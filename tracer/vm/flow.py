@@ -45,11 +45,13 @@ class Flow:
     """The analysis of one code object."""
 
     __slots__ = (
+        "_catching",
         "_handlers",
         "_joins",
         "_leader",
         "_live",
         "_loop_stops",
+        "_onward",
         "_raises",
         "instrs",
         "leaders",
@@ -77,6 +79,9 @@ class Flow:
                 code.handlers[k].target for k in range(start, end) if code.handlers[k] is not None
             }
         full = {n: tuple(set(s) | handlers[n]) for n, s in self.succ.items()}
+        #: Where control goes from a block, with a `raise` to its handler.
+        self._onward = {n: s or self._handler_of_raise(n) for n, s in self.succ.items()}
+        self._catching = {target for targets in handlers.values() for target in targets}
         self.loops = self._find_loops(full)
         self.loop_of = self._innermost()
         self._live = self._liveness(handlers)
@@ -97,6 +102,13 @@ class Flow:
         if last.op in _TERMINAL or end >= len(self.instrs):
             return ()
         return (end,)
+
+    def _handler_of_raise(self, leader: int) -> tuple[int, ...]:
+        last = self._last(leader)
+        handler = self._handlers[last]
+        if handler is None or self.instrs[last].op not in ("RAISE_VARARGS", "RERAISE"):
+            return ()
+        return (handler.target,)
 
     # -- loops -------------------------------------------------------------------------------
 
@@ -173,7 +185,7 @@ class Flow:
             if seen >> n & 1 or n in cut:
                 continue
             seen |= 1 << n
-            todo += headers.get(n, self.succ[n])
+            todo += headers.get(n, self._onward[n])
         return seen
 
     def _ways_out(self, loop: NaturalLoop, stops: frozenset[int]) -> tuple[int, ...]:
@@ -211,9 +223,10 @@ class Flow:
         entries = {s for s in starts if shared >> s & 1}
         for n in self.leaders:
             if everything >> n & 1 and not shared >> n & 1:
-                targets = headers.get(n, self.succ[n])
+                targets = headers.get(n, self._onward[n])
                 entries |= {t for t in targets if shared >> t & 1}
-        return frozenset(entries)
+        # Exceptions do not meet: each way has its own.
+        return frozenset(entries - self._catching)
 
     def joins(self, pc: int, starts: tuple[int, ...], stops: frozenset[int]) -> frozenset[int]:
         """Where control flows from several labels, at a construct at `pc`, come together."""
@@ -247,10 +260,7 @@ class Flow:
             op = self.instrs[last].op
             if op in ("RETURN_VALUE", "REJECTED"):
                 return False
-            targets = set(self.succ[n])
-            handler = self._handlers[last]
-            if op in ("RAISE_VARARGS", "RERAISE") and handler is not None:
-                targets.add(handler.target)
+            targets = set(self._onward[n])
             todo += targets - seen
             seen |= targets
         return True

@@ -124,7 +124,6 @@ class Frame:
     __slots__ = (
         "code",
         "depth",
-        "exc",
         "function",
         "globals",
         "is_generator",
@@ -163,7 +162,6 @@ class Frame:
         self.loops: frozenset[int] = frozenset()
         self.depth = 0
         self.retval: Any = None
-        self.exc: Any = None
         self.is_generator = False
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
@@ -179,15 +177,22 @@ class Path:
     """A way control left a run: where to (`dest`), in which block, with what state.
 
     `block` is None for the way a counted loop leaves by exhaustion: nothing can be put there.
-    `lineage` says which of the objects made by the kernel were made on this way.
+    `lineage` says which of the objects made by the kernel were made on this way, `handled` is the
+    exception whose handler it is in.
     """
 
     __slots__ = (
-        "block", "dest", "exc", "heap", "lineage", "retval", "set_at", "site", "slots", "stack",
+        "block", "dest", "handled", "heap", "lineage", "retval", "set_at", "site", "slots", "stack",
     )  # fmt: skip
 
     def __init__(
-        self, frame: Frame, dest: int, block: Block | None, heap: dict[int, Any], lineage: Any
+        self,
+        frame: Frame,
+        dest: int,
+        block: Block | None,
+        heap: dict[int, Any],
+        lineage: Any,
+        handled: Any,
     ) -> None:
         self.dest = dest
         self.lineage = lineage
@@ -195,7 +200,7 @@ class Path:
         self.slots = list(frame.slots)
         self.stack = list(frame.stack)
         self.retval = frame.retval
-        self.exc = frame.exc
+        self.handled = handled
         self.heap = heap
         self.site = frame.site()
         self.set_at = dict(frame.set_at)

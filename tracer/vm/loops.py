@@ -379,7 +379,8 @@ class LoopTracer:
         """The way a counted loop leaves when its range is used up."""
         frame, loop = self.frame, self.loop
         assert loop.normal_exit is not None
-        path = Path(frame, loop.normal_exit, None, self.header_heap, self.entry.lineage)
+        entry = self.entry
+        path = Path(frame, loop.normal_exit, None, self.header_heap, entry.lineage, entry.handled)
         path.slots = list(self.header_slots)
         for location, var in self.vars.items():
             if location[0] == "slot" and path.slots[location[1]] is UNBOUND:

@@ -151,7 +151,7 @@ class Machine(Recorder):
         self.journaling = False
         #: Serials of what was made on the way here, latest first, as linked pairs.
         self.lineage: Any = None
-        self.handled: BaseException | None = None
+        self.handled: Any = None
         self.local_cells: dict[int, Any] = {}
         self.local_classes: dict[int, Any] = {}
         self.local_functions: dict[int, Any] = {}

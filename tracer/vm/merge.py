@@ -362,13 +362,13 @@ def merged(
     retval = None
     if dest == RETURNS:
         retval = merger.unify("", [p.retval for p in paths], own)
+    handled = merger.unify("", [p.handled for p in paths], own)
     heap = _merge_heap(vm, merger, paths)
     merger.finish()
-    result = Path(frame, dest, vm.block, heap, vm.lineage)
+    result = Path(frame, dest, vm.block, heap, vm.lineage, handled)
     vm.lineage = before
     result.slots, result.stack, result.retval = slots, stack, retval
     result.set_at = first.set_at
-    result.exc = first.exc
     return result, merger.poisoned
 
 
@@ -493,7 +493,7 @@ def adopt(vm: Machine, frame: Frame, path: Path) -> None:
     frame.stack = list(path.stack)
     frame.retval = path.retval
     frame.set_at = dict(path.set_at)
-    frame.exc = path.exc
+    vm.handled = path.handled
     vm.lineage = path.lineage
     for entry, state in path.heap.values():
         kind = kind_of(entry.obj)

@@ -270,18 +270,23 @@ def list_to_tuple(vm: Machine, frame: Frame, arg: Any) -> None:
     frame.stack[-1] = tuple(frame.stack[-1])
 
 
+def _unpacked(vm: Machine, value: Any, limit: int | None = None) -> Any:
+    """The elements of what is unpacked, with CPython's message for what has none."""
+    if isinstance(value, Value):
+        iter(value)  # type: ignore[call-overload]
+    try:
+        return special.items_of(vm, value, limit)
+    except TypeError:
+        if hasattr(type(value), "__iter__"):
+            raise
+        raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object") from None
+
+
 @handles("UNPACK_SEQUENCE")
 def unpack_sequence(vm: Machine, frame: Frame, n: int) -> None:
     value = frame.stack.pop()
     if type(value) is not tuple and type(value) is not list:
-        if isinstance(value, Value):
-            iter(value)  # type: ignore[call-overload]
-        try:
-            value = special.items_of(vm, value, n + 1)
-        except TypeError:
-            if hasattr(type(value), "__iter__"):
-                raise
-            raise TypeError(f"cannot unpack non-iterable {type(value).__name__} object") from None
+        value = _unpacked(vm, value, n + 1)
         if len(value) > n:
             raise ValueError(f"too many values to unpack (expected {n})")
     elif len(value) > n:
@@ -294,7 +299,7 @@ def unpack_sequence(vm: Machine, frame: Frame, n: int) -> None:
 @handles("UNPACK_EX")
 def unpack_ex(vm: Machine, frame: Frame, arg: tuple[int, int]) -> None:
     before, after = arg
-    value = list(special.items_of(vm, frame.stack.pop()))
+    value = list(_unpacked(vm, frame.stack.pop()))
     if len(value) < before + after:
         raise ValueError(
             f"not enough values to unpack (expected at least {before + after}, got {len(value)})"

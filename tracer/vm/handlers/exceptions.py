@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..frame import Frame
+from ..frame import Frame, Poison
 from ..objects import get_attr
 from ._table import handles
 
@@ -45,6 +45,8 @@ def raise_varargs(vm: Machine, frame: Frame, n: int) -> Any:
     if n == 0:
         if vm.handled is None:
             raise RuntimeError("No active exception to reraise")
+        if vm.handled.__class__ is Poison:
+            raise vm.handled.fail(frame.site())
         raise vm.handled
     exc: Any = frame.stack.pop()
     if isinstance(exc, type) and issubclass(exc, BaseException):
@@ -55,7 +57,7 @@ def raise_varargs(vm: Machine, frame: Frame, n: int) -> Any:
         if isinstance(cause, type) and issubclass(cause, BaseException):
             cause = vm.call(cause, (), {})
         exc.__cause__ = cause
-    if exc.__context__ is None and vm.handled is not exc:
+    if exc.__context__ is None and isinstance(vm.handled, BaseException) and vm.handled is not exc:
         exc.__context__ = vm.handled
     vm.raised[id(exc)] = exc
     vm.exception_sites[id(exc)] = (exc, frame.site())

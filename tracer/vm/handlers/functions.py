@@ -132,8 +132,7 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
 
 @handles("GET_ITER")
 def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
-    found = special.iterator(vm, frame.stack[-1])
-    frame.stack[-1] = special.replayable(vm, found) if frame.is_generator else found
+    frame.stack[-1] = special.replayable(vm, special.iterator(vm, frame.stack[-1]))
 
 
 @handles("FOR_ITER")
