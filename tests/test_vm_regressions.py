@@ -633,6 +633,21 @@ def test_messages_of_what_cannot_be_unpacked() -> None:
     assert concrete(lambda: some(1.5)) == some(1.5) == expected
 
 
+def test_float_and_an_integral_constant_that_change_places() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        a: Any = n * 0.5
+        for b in (1, 2.5, 3):
+            left = m
+            while (left := left - 1) >= 0:
+                a, b = b, a
+            put(int(a * 4))
+
+    for n, m in ((3, 0), (3, 1), (5, 2)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

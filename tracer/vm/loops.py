@@ -71,6 +71,9 @@ class LoopTracer:
         #: Location -> its value before the loop and where it got that, the same after an iteration.
         self.changes: dict[Any, tuple[Any, Site, Any, Site]] = {}
         self.entry_heap: dict[int, dict[Any, Any]] = {}
+        #: Locations that got a type after some pass, and those that a pass left with none.
+        self.learned: list[Any] = []
+        self.doubts: list[tuple[dict[Any, Any], Any, Any]] = []
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
         self.node: Loop | None = None
@@ -198,6 +201,8 @@ class LoopTracer:
 
     def _fits(self, back: list[Path]) -> bool:
         ok = self._signs_fit(back)
+        self.doubts = []
+        learned = len(self.learned)
         for slot in range(len(self.header_slots)):
             if not self.live >> slot & 1:
                 continue
@@ -210,7 +215,23 @@ class LoopTracer:
             for key, (entry, state) in path.heap.items():
                 if not self._object_fits(key, entry, state):
                     ok = False
+        if len(self.learned) == learned:
+            # Nothing else changes any more, so these are what they seem.
+            for types, location, new in self.doubts:
+                types[location] = new
         return ok
+
+    def _learn(self, types: dict[Any, Any], location: Any, new: Any) -> None:
+        """Assume a type from the next pass on.
+
+        Poison only when no other location changes: the value may be a variable that was taken for
+        an integer, which another pass makes a float.
+        """
+        if _is_poison(new):
+            self.doubts.append((types, location, new))
+        else:
+            types[location] = new
+            self.learned.append(location)
 
     def _signs_fit(self, back: list[Path]) -> bool:
         """Whether the variables whose sign mattered keep it."""
@@ -250,7 +271,7 @@ class LoopTracer:
         new = self._weaken(type_, before, head, value)
         if new == type_:
             return True
-        self.assumed.slots[slot] = new
+        self._learn(self.assumed.slots, slot, new)
         code, _, parent = self.site  # type: ignore[misc]
         made = (code, self.entry.set_at.get(slot, 0), parent)
         changed = (code, path.set_at.get(slot, self.loop.header), parent)
@@ -312,7 +333,7 @@ class LoopTracer:
             first = self.entry_heap.get(key, head)[location]
             new = self._weaken(type_, first, before, value)
             if new != type_:
-                self.assumed.heap[key, location] = new
+                self._learn(self.assumed.heap, (key, location), new)
                 self.assumed.entries[key] = entry
                 self.changes["heap", key, location] = (first, self.site, value, entry.site)
                 ok = False
@@ -410,6 +431,11 @@ class LoopTracer:
             block.nodes.append(Assign(names, values, path.site))
         if not is_tail(block, body, taken):
             block.nodes.append(Jump("continue", path.site))
+
+
+def _is_poison(type_: Any) -> bool:
+    """Whether a location, or a part of its tuple, can have no variable."""
+    return type_ is None or (isinstance(type_, tuple) and any(map(_is_poison, type_)))
 
 
 def is_tail(block: Block, body: Block, taken: set[int]) -> bool:
