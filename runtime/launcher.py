@@ -384,8 +384,9 @@ def _device_of(program: NpuProgram, values: tuple[Any, ...], stream: Any) -> Dev
         place = on_device(values[k])
         if place is not None:
             found.setdefault(int(place.partition(":")[2] or 0), program.trace.params[k].name)
-    if isinstance(stream, Stream):
-        found.setdefault(stream.device.id, "the stream")
+    number = stream.device.id if isinstance(stream, Stream) else _device_index(stream)
+    if number is not None:
+        found.setdefault(number, "the stream")
     if len(found) > 1:
         places = ", ".join(f"{name} on device {number}" for number, name in found.items())
         raise error(
@@ -399,10 +400,13 @@ def _device_of(program: NpuProgram, values: tuple[Any, ...], stream: Any) -> Dev
             return value.device
     if isinstance(stream, Stream):
         return stream.device
-    number: int | None = next(iter(found), None)
-    if number is None:
-        number = platform.device_number(program.device_id)
-    return session().device(number)
+    return session().device(next(iter(found), platform.device_number(program.device_id)))
+
+
+def _device_index(stream: Any) -> int | None:
+    """The device of a stream of torch, if it tells."""
+    index = getattr(stream, "device_index", None)
+    return index if type(index) is int else None
 
 
 def _stream_of(stream: Any, device: Device, tensors: list[Any]) -> tuple[Stream, bool]:

@@ -415,6 +415,14 @@ def test_the_platform_chooses(
     assert "fewer devices" in str(caught.value)
 
 
+def test_a_kernel_names_its_device(scaled: asc.Kernel, standin: Standin) -> None:
+    z = np.zeros_like(X)
+    scaled.on(device_id=1)[4](X, z, 8, 1.5)
+    assert np.array_equal(z, WANTED)
+    assert "device 0" not in standin.report()
+    assert "device 1: set 1" in standin.report()
+
+
 def test_threads_have_contexts_of_their_own(scaled: asc.Kernel, standin: Standin) -> None:
     results, x = [np.zeros_like(X) for _ in range(4)], npu.to_device(X)
     there = [npu.to_device(np.zeros(32, np.float32)) for _ in range(4)]
@@ -581,6 +589,22 @@ def test_torch_tensors_on_a_chosen_stream(
     assert np.array_equal(z.array.to_host(), WANTED)
     device.session().device(0).external_stream(other.handle).close()
     acl.call("aclrtDestroyStream", other.handle)
+
+
+def test_a_stream_of_torch_chooses_the_device(
+    scaled: asc.Kernel, standin: Standin, torch: TorchStream
+) -> None:
+    torch.device_index = 1  # type: ignore[attr-defined]
+    with pytest.raises(asc.KernelError, match="x on device 0, the stream on device 1"):
+        scaled[4, torch](tensor(X), tensor(X), 8, 1.5)
+    z = np.zeros_like(X)
+    with pytest.raises(npu.AclError, match="the stream belongs to another context"):
+        scaled[4, torch](X, z, 8, 1.5)  # the stand-in's stream is of device 0
+    torch.device_index = 0  # type: ignore[attr-defined]
+    scaled[4, torch](X, z, 8, 1.5)
+    assert np.array_equal(z, WANTED)
+    # For the fixture's end.
+    device.session().device(0).use()
 
 
 def test_torch_and_host_arrays_together(
