@@ -13,6 +13,7 @@ from .tracer.diagnostics import Finding, KernelError, KernelWarning, Span
 from .tracer.language import shapes as _shapes  # noqa: F401 (the proxy of ShapeInfo)
 from .tracer.language import structs as _structs
 from .tracer.language.array import Array, array
+from .tracer.language.auto import LocalTensorAuto
 from .tracer.language.buffers import LocalMemAllocator, TBuf, TBufHandle, TBufPool
 from .tracer.language.constexpr import ConstExpr
 from .tracer.language.dtypes import (
@@ -35,6 +36,8 @@ from .tracer.language.dtypes import (
 )
 from .tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -44,13 +47,15 @@ from .tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
     TPosition,
     pad_t,
 )
-from .tracer.language.functions import ceildiv, static_assert
+from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
+from .tracer.language.list_tensor import ListTensorDesc, TensorDesc
 from .tracer.language.pipe import TPipe, TQue, TQueBind, get_tpipe_ptr
 from .tracer.language.properties import (
     DEFAULT_C0_SIZE,
@@ -76,6 +81,8 @@ __all__ = [
     "TOTAL_L1_SIZE",
     "Array",
     "ArrayField",
+    "AtomicDtype",
+    "AtomicOp",
     "BlockMode",
     "CacheLine",
     "CacheMode",
@@ -97,9 +104,12 @@ __all__ = [
     "KernelType",
     "KernelWarning",
     "LaunchInfo",
+    "ListTensorDesc",
     "LocalMemAllocator",
     "LocalTensor",
+    "LocalTensorAuto",
     "Lowered",
+    "MemDsbT",
     "MrgSortSrcList",
     "PipeID",
     "Profile",
@@ -118,8 +128,11 @@ __all__ = [
     "TPosition",
     "TQue",
     "TQueBind",
+    "TensorDesc",
     "Traced",
     "array",
+    "ascend_is_aic",
+    "ascend_is_aiv",
     "bfloat16",
     "bool_",
     "ceildiv",

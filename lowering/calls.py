@@ -13,6 +13,8 @@ import numpy as np
 from ..tracer.language.dtypes import DataType
 from ..tracer.language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     BlockMode,
     CacheLine,
     CacheMode,
@@ -22,6 +24,7 @@ from ..tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
@@ -139,8 +142,8 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     HardEvent: lambda p, v: f"AscendC::HardEvent::{v.name}",
     PipeID: lambda p, v: str(v.name),
     **dict.fromkeys(
-        (BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat, DcciDst, DeqScale,
-         Hardware, RoundMode),
+        (AtomicDtype, AtomicOp, BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat,
+         DcciDst, DeqScale, Hardware, MemDsbT, RoundMode),
         _enum,
     ),
     pad_t: lambda p, v: f"pad_t::{v.name}",

@@ -14,13 +14,13 @@ REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
 #: Kinds of operands that are objects, never None; and of those that are constants.
 _OBJECTS = frozenset(
-    {"address", "allocator", "buf", "data", "global", "handle", "local", "pool", "queue"}
-    | {"shape_value", "tpipe"}
+    {"address", "allocator", "buf", "data", "global", "handle", "list_desc", "local", "pool"}
+    | {"queue", "shape_value", "tensor_desc", "tpipe"}
 )
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"cache_line", "cmp_mode", "dcci_dst", "sel_mode"}
+    | {"atomic_dtype", "atomic_op", "cache_line", "cmp_mode", "dcci_dst", "mem_dsb", "sel_mode"}
 )
 
 
@@ -63,13 +63,14 @@ class Plan:
         self.spec = spec
         self.form = form
         self.pure = spec.pure
-        self.construct = spec.family == "construct"
+        self.construct = spec.family == "construct" or "declares" in spec.extra
         self.name = spec.cpp if "::" in spec.cpp or spec.method else f"AscendC::{spec.cpp}"
         params = list(enumerate(form.params))
         self.rebinds = next((k for k, p in params if p.role == "rebind"), -1)
         if spec in REBINDS:
             self.rebinds = 0
         self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
+        self.variables += spec.extra.get("variables", ())
         self.templates = [k for k, p in params if p.role == "template"]
         # In Python a dtype may come first; Ascend C has positions in front.
         self.templates.sort(key=lambda k: form.params[k].kind != "position")

@@ -15,6 +15,7 @@ from ..tracer.trace import Trace
 from . import copies as _copies  # noqa: F401 (the same)
 from . import debug as _debug  # noqa: F401 (registers texts of rows)
 from . import framework as _framework  # noqa: F401 (the same)
+from . import system as _system  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions
 from .data import struct_definitions
 from .helpers import helper_text

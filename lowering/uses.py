@@ -257,7 +257,7 @@ class Uses:
                 and self._mutated.get(id(var)) == at
                 and self._reads.get(id(var), _NEVER) > at
                 and self._jump > at
-                and (op.spec.family != "construct" or op.args)
+                and (not plan_of(op).construct or op.args)
             ):
                 self.merged[id(result)] = var
                 self._mutated[id(var)] = seq

@@ -17,12 +17,14 @@ from ..tracer.language.types import (
     GlobalPointerType,
     GlobalTensorType,
     HandleType,
+    ListTensorDescType,
     LocalTensorType,
     PipeType,
     PoolType,
     QueueType,
     ShapeInfoType,
     StructType,
+    TensorDescType,
 )
 from ..tracer.trace import Trace, Value
 from .comments import Commenter
@@ -47,6 +49,8 @@ _DEFAULT_NAMES = {
     StructType: "data",
     ShapeInfoType: "shape_info",
     HandleType: "handle",
+    ListTensorDescType: "list",
+    TensorDescType: "desc",
 }
 
 

@@ -448,7 +448,7 @@ def _check_grid(program: NpuProgram, device: Device, blocks: int) -> None:
         )
     if program.limit and blocks > program.limit:
         raise error(
-            "AT0108",
+            "AT0212",
             f"{program.trace.name} waits for all of its {blocks} blocks at once, but "
             f"{program.trace.chip.name} has {program.limit} cores for them",
             hint=f"launch at most {program.limit} blocks, or drop the barrier between blocks",

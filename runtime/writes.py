@@ -33,7 +33,9 @@ def written_params(trace: Trace) -> frozenset[int]:
             return frozenset(k for k, p in enumerate(trace.params) if _is_global(p.value))
         elif isinstance(node, Op):
             if node.result is not None:
-                _feed(sources, node.result, node.args)
+                anything = "any_array" in node.spec.extra
+                args = [param.value for param in trace.params] if anything else node.args
+                _feed(sources, node.result, args)
             reached += [
                 arg
                 for arg, param in zip(node.args, node.form.params, strict=True)

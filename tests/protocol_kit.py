@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from asctrace.runtime.simulator import SimParams, compile_trace, simulate
 from asctrace.tracer.diagnostics import Finding, KernelError
+from asctrace.tracer.language.buffers import TBuf
 from asctrace.tracer.language.dtypes import float32, int32
 from asctrace.tracer.language.enums import HardEvent, PipeID, TPosition
 from asctrace.tracer.language.pipe import TPipe, TQue, TQueBind
@@ -71,6 +72,7 @@ _single = st.one_of(
     st.tuples(st.sampled_from(["set", "wait"]), st.sampled_from(EVENTS), st.integers(0, 1)),
     st.tuples(st.sampled_from(["set_any", "wait_any"]), st.sampled_from(EVENTS), _numbers),
     st.tuples(st.just("foreign"), _queues, _queues, _slots),
+    st.tuples(st.sampled_from(["take", "touch", "touch", "renew", "reset"])),
     st.tuples(st.just("barrier")),
     st.tuples(st.sampled_from(["break", "continue", "return"]), _numbers),
 )
@@ -113,7 +115,12 @@ class Built:
             self.out = k.tensor(k.address("z", float32), name="z_gm")
             self.peeked = k.tensor(k.address("w", float32), name="w_gm")
             self.numbers = [k.scalar(f"n{j}", int32) for j in range(NUMBERS)]
-            pipe = TPipe()
+            self.pipe = pipe = TPipe()
+            self.buf = TBuf(TPosition.VECCALC)
+            self.buf.name = "buf"
+            pipe.init_buffer(self.buf, ELEMENTS * 4)
+            self.taken = self._variable(self.buf.get(float32))
+            self.shapes = shapes
             self.queues = []
             for j, (depth, num) in enumerate(shapes):
                 queue = _new_queue(j, depth)
@@ -211,6 +218,22 @@ class Built:
     def _swap(self, queue: int, slot: int) -> None:
         a, b = self.slots[queue, 0], self.slots[queue, 1]
         self.kernel.assign((a, b), (b, a))
+
+    def _take(self) -> None:
+        self.kernel.assign((self.taken, self.buf.get(float32)))
+
+    def _touch(self) -> None:
+        data_copy(self.taken, self.gm, ELEMENTS)
+
+    def _reset(self) -> None:
+        self.pipe.reset()
+
+    def _renew(self) -> None:
+        """All memory is taken back and given again."""
+        self.pipe.reset()
+        self.pipe.init_buffer(self.buf, ELEMENTS * 4)
+        for queue, (_, num) in zip(self.queues, self.shapes, strict=True):
+            self.pipe.init_buffer(queue, num, ELEMENTS * 4)
 
     def _foreign(self, queue: int, other: int, slot: int) -> None:
         self.queues[queue].enque(self.slots[other, slot])
@@ -320,6 +343,8 @@ class Planner:
             return self.spoil([("set", *flag), *self.inner(depth, loops), ("wait", *flag)])
         if what < 0.6:
             return [self.single(loops)]
+        if what < 0.68:
+            return self.spoil([("renew",), ("take",), *self.inner(depth, loops), ("touch",)])
         if depth == 0:
             return []
         number, kind = rng.randrange(NUMBERS), rng.randrange(4)
@@ -368,7 +393,11 @@ class Planner:
         """A step for itself."""
         rng = self.rng
         queue, slot = rng.randrange(QUEUES), rng.randrange(2)
-        kind = rng.randrange(12)
+        kind = rng.randrange(15)
+        if kind >= 12:
+            return (("take",), ("touch",), ("renew",) if rng.random() < 0.8 else ("reset",))[
+                kind - 12
+            ]
         if kind < 2:
             return (("set", "wait")[kind], rng.choice(EVENTS), rng.randrange(2))
         if kind < 4:

@@ -414,6 +414,141 @@ def test_tensors_end_with_a_reset() -> None:
     assert found.message.endswith("which has been freed")
 
 
+_BUFFER = """
+    buf = asc.TBuf(asc.TPosition.VECCALC)
+    pipe.init_buffer(buf, 256)
+    t = buf.get(f32)
+    u = t[8:]
+    {}
+    pipe.reset()
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "line"),
+    [
+        ("asc.data_copy(t, gm, 64)", 7),
+        ("asc.data_copy(u, gm, 8)", 7),
+        ("t.set_value(0, 1.0)", 7),
+        ("pipe.init_buffer(buf, 256)\n    asc.data_copy(t, gm, 64)", 8),
+    ],
+)
+def test_tensors_of_a_tbuf_end_with_a_reset(use: str, line: int) -> None:
+    found = only(_BUFFER.format("", use))
+    assert (found.code, found.severity, lines(found)) == ("AT0202", "error", [line, 6])
+    assert found.message.endswith("which has been freed")
+    clean(_BUFFER.format(use.replace("pipe.init_buffer(buf, 256)", "m = 0"), ""))
+    again = "pipe.init_buffer(buf, 512)\n    t = buf.get_with_offset(64, 32, f32)\n    u = t[8:]"
+    clean(
+        _BUFFER.format("", f"{again}\n    {use.removeprefix('pipe.init_buffer(buf, 256)').strip()}")
+    )
+
+
+def test_a_tbuf_without_memory() -> None:
+    found = only(_BUFFER.format("", "t = buf.get(f32)"))
+    assert said(found) == (
+        "AT0202", "error", "`buf` (TBuf in VECCALC) from kernel.py:12:11 has no memory yet", [7],
+    )  # fmt: skip
+    assert found.hint == "call pipe.init_buffer(buf, len) first, on every path"
+    (found,) = findings("""
+        buf = asc.TBuf(asc.TPosition.VECCALC)
+        pipe.init_buffer(buf, 256)
+        if n:
+            pipe.reset()
+        else:
+            pipe.reset()
+        t = buf.get(f32)
+    """)
+    assert (found.severity, lines(found)) == ("error", [7])
+
+
+def test_resets_on_some_paths() -> None:
+    """What is known of a TBuf at a place is what all paths there agree on."""
+    for trips in ("n", "3"):
+        clean(f"""
+            buf = asc.TBuf(asc.TPosition.VECCALC)
+            for i in asc.range({trips}):
+                pipe.init_buffer(buf, 256)
+                t = buf.get(f32)
+                t.set_value(0, 1.0)
+                pipe.reset()
+        """)
+    found = only("""
+        buf = asc.TBuf(asc.TPosition.VECCALC)
+        pipe.init_buffer(buf, 256)
+        t = buf.get(f32)
+        for i in asc.range(3):
+            t.set_value(0, 1.0)
+            pipe.reset()
+    """)
+    assert (found.code, found.severity, lines(found)[:2]) == ("AT0202", "error", [5, 6])
+    clean(
+        """
+        buf = asc.TBuf(asc.TPosition.VECCALC)
+        pipe.init_buffer(buf, 256)
+        t = buf.get(f32)
+        if n:
+            pipe.reset()
+            pipe.init_buffer(buf, 256)
+        t = buf.get(f32)
+        t.set_value(0, 1.0)
+    """,
+        (0, 0),
+        (1, 0),
+    )
+
+
+_POOL = """
+    pool = asc.TBufPool(VECIN)
+    inner = asc.TBufPool(VECIN)
+    buf = asc.TBuf(VECIN)
+    a = asc.TQue(VECIN, 1)
+    pipe.init_buf_pool(pool, 2048)
+    pool.init_buf_pool(inner, 1024)
+    pool.init_buffer(buf, 256)
+    inner.init_buffer(a, 1, 256)
+    t = buf.get(f32)
+    v = a.alloc_tensor(f32)
+    {}
+    {}
+    {}
+"""
+
+
+@pytest.mark.parametrize("reset", ["pool.reset()", "pipe.reset()", "pipe.destroy()"])
+@pytest.mark.parametrize("use", ["asc.data_copy(t, gm, 64)", "asc.data_copy(v, gm, 64)"])
+def test_tensors_of_pools_end_with_a_reset(reset: str, use: str) -> None:
+    """That of a pool takes back what its inner pools gave, too."""
+    found = only(_POOL.format("", reset, use))
+    assert (found.code, found.severity, lines(found)) == ("AT0202", "error", [13, 12])
+    assert found.message.endswith("which has been freed")
+    clean(_POOL.format(use, "a.free_tensor(v)", reset))
+
+
+def test_a_reset_of_the_inner_pool_leaves_the_rest() -> None:
+    clean(_POOL.format("a.free_tensor(v)", "inner.reset()", "asc.data_copy(t, gm, 64)"))
+    found = only(_POOL.format("", "inner.reset()", "asc.data_copy(v, gm, 64)"))
+    assert (found.code, lines(found)) == ("AT0202", [13, 12])
+
+
+@pytest.mark.parametrize(
+    ("reset", "again", "pool"),
+    [
+        ("pipe.reset()", "pool.init_buffer(buf, 256)", "pool"),
+        ("pipe.reset()", "pool.init_buf_pool(inner, 512)", "pool"),
+        ("pool.reset()", "inner.init_buffer(a, 1, 256)", "inner"),
+    ],
+)
+def test_pools_without_memory(reset: str, again: str, pool: str) -> None:
+    found = only(_POOL.format("a.free_tensor(v)", reset, again))
+    assert (found.code, found.severity, lines(found)) == ("AT0202", "error", [13])
+    assert found.message.startswith(f"`{pool}` (TBufPool in VECIN) from kernel.py:")
+    assert found.message.endswith(" has no memory yet")
+    given = "pipe.init_buf_pool" if pool == "pool" else "pool.init_buf_pool"
+    clean(_POOL.format("a.free_tensor(v)", reset, f"{given}({pool}, 1024)\n    {again}"))
+
+
 def test_pools() -> None:
     stages = """
         pool = asc.TBufPool(VECIN)

@@ -650,18 +650,20 @@ def test_grid_limits(scaled: asc.Kernel, standin: Standin) -> None:
         scaled[65536](x, x, 1, 1.5)
 
 
-def test_blocks_that_wait_for_one_another_fit_on_the_chip(
-    scaled: asc.Kernel, standin: Standin
-) -> None:
-    x = npu.to_device(X)
-    scaled[4](x, x, 8, 1.5)
-    program = scaled.dispatch(4, x, x, 8, 1.5)[0].program["npu"]
-    assert program.limit == 0
-    program.limit = 3
-    scaled[3](x, x, 8, 1.5)
-    with pytest.raises(asc.KernelError, match="waits for all of its 4 blocks at once") as caught:
-        scaled[4](x, x, 8, 1.5)
-    assert caught.value.code == "AT0108"
+def test_blocks_that_wait_for_one_another_fit_on_the_chip(standin: Standin, bodies: Bodies) -> None:
+    @asc.jit(backend="npu")
+    def together(x: asc.GlobalAddress):
+        asc.sync_all()
+
+    bodies["together"] = ""
+    bodies.kinds["together"] = KernelType.MIX_AIV_1_0
+    for x in (X, npu.to_device(X)):
+        together[48](x)
+        with pytest.raises(asc.KernelError, match="waits for all of its 49 blocks") as caught:
+            together[49](x)
+        assert caught.value.code == "AT0212"
+        assert "Ascend910B1 has 48 cores for them" in str(caught.value)
+    assert standin.last_schedule() == 1
 
 
 def test_mixed_kernels_get_the_sync_address(standin: Standin, bodies: Bodies) -> None:

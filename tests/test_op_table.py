@@ -24,6 +24,7 @@ from asctrace.tracer.language.types import (
     LocalTensorType,
     StructType,
 )
+from asctrace.tracer.ops import debug
 from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import (
     KINDS,
@@ -85,6 +86,9 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "position": lambda k: asc.TPosition.VECIN,
     "event": lambda k: asc.HardEvent.MTE2_V,
     "pipe_id": lambda k: asc.PipeID.PIPE_V,
+    "atomic_dtype": lambda k: asc.AtomicDtype.ATOMIC_F32,
+    "atomic_op": lambda k: asc.AtomicOp.ATOMIC_SUM,
+    "mem_dsb": lambda k: asc.MemDsbT.ALL,
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
@@ -92,6 +96,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
     "brcb_repeat": lambda k: asc.BrcbRepeatParams(),
+    "check_params": lambda k: asc.CheckLocalMemoryIAParam(1, 2, 3, is_enable=True),
+    "opt_shape_info": lambda k: asc.ShapeInfo((2, 4)),
     "blocks": lambda k: asc.DataCopyParams(2, 4, 1, 0),
     "enhanced": lambda k: asc.DataCopyEnhancedParams(),
     "ext_blocks": lambda k: asc.DataCopyExtParams(2, 12, 4, 1, 0),
@@ -108,6 +114,8 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "pool": _pool,
     "opt_pool": lambda k: None,
     "handle": lambda k: k._param("handle", HandleType()),
+    "list_desc": lambda k: named(asc.ListTensorDesc(), "tensors"),
+    "tensor_desc": lambda k: named(asc.TensorDesc(float32), "desc"),
     "allocator": lambda k: named(asc.LocalMemAllocator(), "allocator"),
     "hardware": lambda k: asc.Hardware.UB,
     "opt_position": lambda k: asc.TPosition.VECIN,
@@ -165,6 +173,23 @@ def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 
 
+def _workspaces(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Workspaces of int32."""
+    if form.params and form.params[0].kind == "global":
+        args[0] = global_tensor("words", k.pointer("words_address", int32))
+        args[1] = local("local", dtype=int32)
+
+
+def _shape_array(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """An array of uint64 for the shape."""
+    args[-1] = named(asc.array(asc.uint64, 4), "shape")
+
+
+def _cast(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """A dtype and a mode that goes with it."""
+    args[1:] = int32, asc.RoundMode.CAST_RINT
+
+
 def _blocks(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     """Operands apart, matrices in L1, as many slices as dimensions."""
     if spec.name == "init_const_value" or form.name.startswith("nd2nz"):
@@ -190,6 +215,9 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    "scalar_cast": _cast,
+    **dict.fromkeys(("ListTensorDesc.get_desc", "TensorDesc.set_shape_addr"), _shape_array),
+    **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
     **dict.fromkeys(("data_copy", "init_const_value"), _blocks),
     "data_cache_preload": _preload,
 }  # fmt: skip
@@ -201,6 +229,10 @@ MADE: dict[str, Callable[[Kernel], Any]] = {
     "Struct.create_local": lambda k: Pair(first=1).create_local(),
     "inline": lambda k: asc.inline("// $0", (k.scalar("value"),)),
     "LocalTensor-empty": lambda k: asc.LocalTensor(float32),
+    "printf-pieces": lambda k: record(
+        debug.PRINTF, debug.PRINTF.forms[0], (("n = ", k.scalar("n")),), k.recorder
+    ),
+    "printf-format": lambda k: asc.printf("n = %d\n", k.scalar("n")),
 }
 
 
@@ -211,7 +243,8 @@ class Pair(asc.Struct):
 
 #: The same for names whose range is narrower.
 BY_NAME: dict[str, Any] = {
-    "event_id": 3, "pre_fetch_len": 2, "repeat_times": 2, "repeat_time": 2, "dim": 1,
+    "event_id": 3, "flag_id": 3, "index": 1, "count_value": 1, "pre_fetch_len": 2,
+    "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
     "size": 16, "buf_offset": 64,
 }  # fmt: skip
@@ -250,7 +283,7 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> None:
     elif spec.pure:
         result = record(spec, form, tuple(args), k.recorder)
     else:
-        result = OpFunction(spec)(*args)
+        result = spec.extra.get("function", OpFunction)(spec)(*args)
     if isinstance(result, Value):
         _use(k, result)
 
@@ -431,13 +464,17 @@ OTHER_MEANINGS = {
 }
 
 
+#: Names of operations that mean something else wherever they stand.
+WORDS = {"trap": "a kind of `Jump`"}
+
+
 def name_uses(path: str, text: str) -> list[str]:
     """Places where a string literal is the name of an operation."""
     tree = ast.parse(text)
     return [
         f"{path}:{node.lineno}: {node.value!r}"
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and node.value in TABLE
+        if isinstance(node, ast.Constant) and node.value in TABLE and node.value not in WORDS
     ]
 
 

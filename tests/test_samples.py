@@ -81,7 +81,13 @@ def test_text_is_stable_across_hash_seeds() -> None:
     assert "in_queue_x" in source_of(first.stdout)
 
 
-MORE = ("buf_pool.py", "double_buffer.py", "local_mem_allocator.py", "struct_args.py")
+MORE = (
+    "buf_pool.py",
+    "double_buffer.py",
+    "local_mem_allocator.py",
+    "local_tensor_auto.py",
+    "struct_args.py",
+)
 
 
 @pytest.mark.parametrize("name", MORE)
@@ -99,6 +105,10 @@ def test_samples_of_the_framework(name: str, dtype: str) -> None:
         ("buf_pool.py", "    pipe.InitBufPool(second_pool, 6144, first_pool);\n"),
         ("double_buffer.py", "    AscendC::TQue<AscendC::TPosition::VECIN, 2> in_queue_x;\n"),
         ("local_mem_allocator.py", "allocator.Alloc<AscendC::TPosition::VECOUT, float, 256>();\n"),
+        (
+            "local_tensor_auto.py",
+            "        AscendC::LocalTensor<float> x_local = x_local_buf.Get<float>(128);\n",
+        ),
         ("struct_args.py", "struct Tiling {\n    Shape shape;\n    int32_t tiles;\n};\n"),
         (
             "bind_queue.py",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asctrace.runtime.simulator.clocks import Clocks
+from asctrace.runtime.simulator.clocks import PIPES, Clocks, MeetingClocks
 from asctrace.runtime.simulator.shadow import Shadow
 from asctrace.runtime.simulator.written import Written
 
@@ -55,6 +55,61 @@ def test_shadow(seed: int) -> None:
         found.clear()
     ends = [cell[0] for cell in shadow.cells]
     assert all(end <= start for end, start in zip(ends, shadow.starts[1:], strict=False))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_shadow_of_several_blocks(seed: int) -> None:
+    """With atomic writes: what is told is a race, and the first race of each history is told.
+
+    The reference keeps every access, with all accesses that come before it by the definition.
+    """
+    rng = random.Random(seed)
+    found: list[Any] = []
+    shadow = Shadow("GM", found)
+    blocks = [MeetingClocks() for _ in range(3)]
+    # Accesses that are over for each pipe of each block, as numbers.
+    over: list[list[set[int]]] = [[set() for _ in PIPES] for _ in blocks]
+    done: list[list[set[int]]] = [[set() for _ in PIPES] for _ in blocks]
+    for number, clocks in enumerate(blocks):
+        clocks.block = number
+        shadow.far[number] = clocks.far
+    history: list[tuple[int, int, int, int, Any, bool]] = []
+    told = raced = False
+    for number in range(80):
+        block, pipe = rng.randrange(3), rng.randrange(1, 4)
+        if rng.random() < 0.5:
+            other = rng.randrange(3)
+            source, target = rng.randrange(1, 4), rng.choice([0, *range(1, 4)])
+            known = over[other][source] | done[other][source]
+            if other == block:
+                blocks[block].acquire(target, blocks[block].release(source))
+            else:
+                blocks[block].hear(target, blocks[other].tell(source))
+            for p in range(len(PIPES)) if target == 0 else [target]:
+                over[block][p] |= known
+        write, kind = rng.random() < 0.6, rng.choice([None, None, "add", "max"])
+        kind = kind if write else None
+        start = rng.randrange(SIZE)
+        stop = rng.randrange(start + 1, min(SIZE, start + 80) + 1)
+        clock = blocks[block].known[pipe]
+        stamp: Any = (pipe, clock[pipe], block, number, 0, kind)
+        before = over[block][pipe] | done[block][pipe]
+        racy = set()
+        for earlier, b, first, last, other_kind, wrote in history:
+            same_kind = wrote and write and kind is not None and kind == other_kind
+            overlaps = first < stop and start < last
+            if overlaps and (wrote or write) and not same_kind and earlier not in before:
+                racy.add((earlier, b))
+        (shadow.write if write else shadow.read)(start, stop, stamp, clock)
+        got = {(first.op, first.block) for _, first, *_ in found}
+        assert got <= racy
+        raced = raced or bool(racy)
+        told = told or bool(got)
+        assert told == raced
+        found.clear()
+        history.append((number, block, start, stop, kind, write))
+        done[block][pipe].add(number)
+    assert raced
 
 
 @pytest.mark.parametrize("seed", range(40))

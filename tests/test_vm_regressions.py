@@ -633,8 +633,8 @@ def test_messages_of_what_cannot_be_unpacked() -> None:
     assert concrete(lambda: some(1.5)) == some(1.5) == expected
 
 
-def test_float_and_an_integral_constant_that_change_places() -> None:
-    def kernel(put: Any, n: Any, m: Any) -> None:
+def test_loop_variables_that_begin_with_an_integral_constant() -> None:
+    def swapped(put: Any, n: Any, m: Any) -> None:
         a: Any = n * 0.5
         for b in (1, 2.5, 3):
             left = m
@@ -642,10 +642,46 @@ def test_float_and_an_integral_constant_that_change_places() -> None:
                 a, b = b, a
             put(int(a * 4))
 
-    for n, m in ((3, 0), (3, 1), (5, 2)):
-        stored: list[int] = []
-        kernel(stored.append, n, m)
-        assert run(kernel, n, m) == stored
+    def in_an_arm(put: Any, n: Any, m: Any) -> None:
+        for value in (1, 2.5, 3):
+            left = m
+            while (left := left - 1) >= 0:
+                if n > left:
+                    put(int(value * 4))
+                    value = n * 0.5
+                pair = (value, 1)
+                put(int(pair[0] * 4))
+            put(int(value * 8))
+
+    for kernel in (swapped, in_an_arm):
+        for n, m in ((3, 0), (3, 1), (5, 2), (0, 3)):
+            stored: list[int] = []
+            kernel(stored.append, n, m)
+            assert run(kernel, n, m) == stored
+
+
+def test_break_of_an_unrolled_loop_to_the_next_round_of_another() -> None:
+    def kernel(out: Any, n: Any, m: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        for i in range(3):
+            for _ in range(1):
+                if n:
+                    gm.set_value(i, 1)
+                elif n and m:
+                    break
+                elif m < 0:
+                    gm.set_value(i, 2)
+            else:
+                return
+
+    args = [Argument("out", OUT), Argument("n", int32, 3), Argument("m", int32, 1)]
+    result = trace_function(kernel, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    program = compile_trace(result.trace)
+    for n, m, expected in ((0, 0, [0, 0, 0]), (3, 1, [1, 0, 0]), (0, -1, [2, 0, 0])):
+        out = np.zeros(3, np.int32)
+        simulate(program, [out, n, m], 1)
+        assert out.tolist() == expected
 
 
 def test_message_of_a_division_by_zero_in_a_loop() -> None:

@@ -16,13 +16,28 @@ from .diagnostics import KernelError, error
 BLOCK_BYTES: Final = 32
 REPEAT_BYTES: Final = 256
 
+#: Buffers that one kernel can have.
+MAX_BUFFERS: Final = 64
+
+
+class Reserve(NamedTuple):
+    """Bytes at the end of a memory that somebody else may take, and who."""
+
+    nbytes: int
+    owner: str
+
+
+_FUNCTIONS = Reserve(8192, "some functions (high-level API, printf)")
+
 
 class Chip(NamedTuple):
     """One SoC: `arch` is the NPU architecture number as text, memory sizes are in bytes.
 
     `alignment` is the start alignment of each memory, `cube_cores` and `vector_cores` count one
-    die. A memory that the documentation does not size is absent. `event_ids` are those of each
-    `HardEvent`, `position_tensors` the tensors that the queues at one position may have allocated.
+    die; where one core has both units, both count it. A memory that the chip does not have is
+    absent. `reserved` says what is better left free at the end of a memory. `event_ids` are those
+    of each `HardEvent`, of which the first `own_ids` may be chosen by hand; `position_tensors` are
+    the tensors that the queues at one position may have allocated.
     """
 
     name: str
@@ -31,40 +46,49 @@ class Chip(NamedTuple):
     vector_cores: int
     memory: MappingProxyType[str, int]
     alignment: MappingProxyType[str, int]
+    reserved: MappingProxyType[str, Reserve]
     event_ids: int = 8
+    own_ids: int = 6
     position_tensors: int = 8
 
 
-_MEMORY_2201 = MappingProxyType(
-    {
-        "UB": 196608,
-        "L1": 524288,
-        "L0A": 65536,
-        "L0B": 65536,
-        "L0C": 131072,
-        "BT": 1024,
-        "FB": 2048,
-    }
-)
+def _memory(ub: int, l1: int, l0c: int, bt: int = 0, fb: int = 0) -> MappingProxyType[str, int]:
+    """Sizes by name; L0A and L0B are the same everywhere."""
+    sizes = {"UB": ub, "L1": l1, "L0A": 65536, "L0B": 65536, "L0C": l0c, "BT": bt, "FB": fb}
+    return MappingProxyType({name: size for name, size in sizes.items() if size})
+
+
+#: Sizes by architecture, after the public headers (`kernel_utils_constants.h`), the architecture
+#: pages of the documentation and, for BT and FB of 3002, the vendor's checker. The UB of 3510 is
+#: 256 KB, of which kernels have 248 KB; L1 of 2201 is 512 KB, the last 256 bytes are the system's.
+_MEMORIES = {
+    "1001": _memory(262144, 1048576, 262144),
+    "2002": _memory(262144, 1048576, 262144),
+    "2201": _memory(196608, 524288, 131072, 1024, 2048),
+    "3002": _memory(253952, 1048576, 131072, 1024, 2048),
+    "3510": _memory(253952, 524288, 262144, 4096, 4096),
+}
+_RESERVED: dict[str, MappingProxyType[str, Reserve]] = {
+    "1001": MappingProxyType({"UB": _FUNCTIONS}),
+    "2002": MappingProxyType({"UB": _FUNCTIONS}),
+    "2201": MappingProxyType({"UB": _FUNCTIONS, "L1": Reserve(256, "the system")}),
+    "3002": MappingProxyType({"UB": _FUNCTIONS}),
+    "3510": MappingProxyType({}),
+}
 _ALIGNMENT = MappingProxyType(
     {"UB": 32, "L1": 32, "L0A": 512, "L0B": 512, "L0C": 64, "BT": 64, "FB": 64}
 )
-_MEMORY_3510 = MappingProxyType(
-    {
-        "UB": 253952,
-        "L1": 524288,
-        "L0A": 65536,
-        "L0B": 65536,
-        "L0C": 262144,
-        "BT": 4096,
-        "FB": 4096,
-    }
-)
+
+
+#: Event ids, and how many of them are nobody's: the pages of 2201, 3002 and 3510 keep two.
+_IDS = {"1001": (4, 4), "2002": (8, 8), "2201": (8, 6), "3002": (8, 6), "3510": (8, 6)}
 
 
 def _chip(name: str, arch: str, cube: int, vector: int) -> Chip:
-    memory = _MEMORY_3510 if arch == "3510" else _MEMORY_2201
-    return Chip(name, arch, cube, vector, memory, _ALIGNMENT)
+    ids, own = _IDS[arch]
+    return Chip(
+        name, arch, cube, vector, _MEMORIES[arch], _ALIGNMENT, _RESERVED[arch], ids, own, ids
+    )  # fmt: skip
 
 
 CHIPS: dict[str, Chip] = {
@@ -82,6 +106,12 @@ CHIPS: dict[str, Chip] = {
         _chip("Ascend910_9391", "2201", 24, 48),
         _chip("Ascend910_9392", "2201", 24, 48),
         _chip("Ascend950PR_958b", "3510", 32, 64),
+        _chip("Ascend310B1", "3002", 1, 1),
+        _chip("Ascend310B4", "3002", 1, 1),
+        # Its 7 further vector cores run kernels that ask for them only.
+        _chip("Ascend310P3", "2002", 8, 8),
+        _chip("Ascend310P1", "2002", 10, 10),
+        _chip("Ascend910A", "1001", 32, 32),
     )
 }
 

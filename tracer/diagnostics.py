@@ -223,6 +223,22 @@ _rows(
                 "kernel has ended."
             ),
         ),
+        (
+            "AT0212",
+            "blocks do not meet",
+            (
+                "A call that waits for other blocks goes on only when they have come to the calls "
+                "that it waits for; on the device the kernel hangs otherwise."
+            ),
+        ),
+        (
+            "AT0213",
+            "atomic mode used wrongly",
+            (
+                "Atomic writes are a mode of the core: every copy to global memory combines in the "
+                "mode's dtype, until it is switched off, in the kernels that follow too."
+            ),
+        ),
     ],
 )
 _rows(
@@ -261,6 +277,15 @@ _rows(
             "AT0307",
             "not simulated",
             "The device runs this, the simulator cannot: it is C++ that the trace does not know.",
+        ),
+        (
+            "AT0308",
+            "automatic tensor without a place",
+            (
+                "asctrace places a LocalTensorAuto in memory of the kernel's one TPipe before the "
+                "statement that makes it runs, and orders all that touches it; with memory that is "
+                "divided by other means, or a size that is not known by then, it cannot."
+            ),
         ),
     ],
 )

@@ -164,10 +164,11 @@ class Trace:
     """A traced kernel. `constants` are the ConstExpr arguments by name, for the header comment.
 
     `buffers` lists what `TPipe.init_buffer` and address-made tensors take, in order, as
-    `language.pipe.BufferInfo` rows.
+    `language.pipe.BufferInfo` rows. `automatic`: there may be tensors that are placed and
+    synchronised when tracing ends (`auto`).
     """
 
-    __slots__ = ("body", "buffers", "chip", "code", "constants", "name", "params")
+    __slots__ = ("automatic", "body", "buffers", "chip", "code", "constants", "name", "params")
 
     def __init__(self, name: str, chip: Any, code: Any = None) -> None:
         self.name = name
@@ -177,6 +178,7 @@ class Trace:
         self.constants: dict[str, Any] = {}
         self.body = Block()
         self.buffers: list[Any] = []
+        self.automatic = False
 
     def walk(self) -> Iterator[Node]:
         """All nodes, depth first, in program order."""

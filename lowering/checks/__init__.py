@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding
 from ...tracer.trace import Trace
 from .facts import Facts
-from .limits import MAX_BUFFERS, buffer_count, one_pipe
+from .limits import buffer_count, long_text, one_pipe, own_ids
 from .memory import memory_budget, pool_budget
 from .protocol import protocol
 
@@ -36,4 +37,6 @@ PASSES: tuple[Callable[[Facts], list[Finding]], ...] = (
     buffer_count,
     one_pipe,
     protocol,
+    own_ids,
+    long_text,
 )

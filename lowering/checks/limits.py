@@ -1,17 +1,20 @@
-"""What a kernel can have only so many of: buffers, pipes."""
+"""What a kernel can have only so many of: buffers, pipes, lines."""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
+from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops.framework import DESTROY, TPIPE
+from ...tracer.ops.sync import SET_FLAG
 from ...tracer.trace import Op, describe
 from ..report import blocks, buffer_table, known
 from .facts import Facts
 
-#: Buffers that one kernel can have.
-MAX_BUFFERS = 64
+#: Calls in a text that is longer than one would write, and longer to compile.
+MANY_CALLS = 2000
 
 
 def buffer_count(facts: Facts) -> list[Finding]:
@@ -56,3 +59,58 @@ def one_pipe(facts: Facts) -> list[Finding]:
         for before, node in pairwise(pipes)
         if id(before.result) not in destroyed
     ]
+
+
+def own_ids(facts: Facts) -> list[Finding]:
+    """A warning for each event with an id, chosen by hand, that the system may use."""
+    chip = facts.trace.chip
+    found: dict[tuple[int, int], Op] = {}
+    for nodes in blocks(facts.trace):
+        for op in nodes:
+            if type(op) is Op and op.spec is SET_FLAG and type(op.args[1]) is int:
+                event, event_id = op.args
+                if chip.own_ids <= event_id < chip.event_ids:
+                    found.setdefault((event, event_id), op)
+    return [
+        finding(
+            "AT0204",
+            f"set_flag({op.args[0].name}, {op.args[1]}): the system may use the event ids from "
+            f"{chip.own_ids} on",
+            op.site,
+            severity="warning",
+            hint=f"an id from 0 to {chip.own_ids - 1}, or one of pipe.alloc_event_id(event)",
+        )
+        for op in found.values()
+    ]
+
+
+def long_text(facts: Facts) -> list[Finding]:
+    """A warning where a loop is unrolled into thousands of calls, at the call there is most of."""
+    total = sum(map(len, blocks(facts.trace)))
+    if total < MANY_CALLS:
+        return []
+    calls = [
+        op for nodes in blocks(facts.trace) for op in nodes if type(op) is Op and not op.spec.pure
+    ]
+    places = Counter(_place(op) for op in calls)
+    if len(calls) < MANY_CALLS:
+        return []
+    most, times = places.most_common(1)[0]
+    if times == 1:
+        return []
+    op = next(op for op in calls if _place(op) == most)
+    return [
+        finding(
+            "AT0114",
+            f"the text has {len(calls)} calls, this one is in it {times} times: a loop around it "
+            "is unrolled",
+            op.site,
+            severity="warning",
+            hint="asc.range(n) makes a C++ loop; the compiler may fail on such a text with `out of "
+            "jump imm range`",
+        )
+    ]
+
+
+def _place(op: Op) -> tuple[int, int] | None:
+    return None if op.site is None else (id(op.site[0]), op.site[1])

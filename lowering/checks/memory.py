@@ -12,12 +12,6 @@ from ...tracer.trace import Op, Trace, describe
 from ..report import Placement, buffer_bytes, buffer_table, known, placements
 from .facts import Facts
 
-#: Bytes at the end of a memory that the system or some functions take, and who.
-_RESERVED = {
-    "UB": (8192, "some functions (high-level API, printf)"),
-    "L1": (256, "the system"),
-}
-
 
 def memory_budget(facts: Facts) -> list[Finding]:
     """What the buffers of each physical memory take against what the chip has."""
@@ -36,18 +30,17 @@ def memory_budget(facts: Facts) -> list[Finding]:
         taken = max(at.least + _known_bytes(row) for row, at in rows)
         if taken > size:
             out.append(_over_budget(trace, memory, size, taken, rows))
-        elif memory in _RESERVED and taken > size - _RESERVED[memory][0]:
-            reserve, owner = _RESERVED[memory]
+        elif (kept := trace.chip.reserved.get(memory)) and taken > size - kept.nbytes:
             largest = max((row for row, _ in rows), key=_known_bytes)
             out.append(
                 finding(
                     "AT0104",
-                    f"the buffers in {memory} take {taken} of {size} bytes; the last {reserve} "
-                    f"are used by {owner}",
+                    f"the buffers in {memory} take {taken} of {size} bytes; the last "
+                    f"{kept.nbytes} are used by {kept.owner}",
                     largest.site,
                     severity="warning",
                     table=buffer_table(trace, memory),
-                    hint=f"stay within {size - reserve} bytes",
+                    hint=f"stay within {size - kept.nbytes} bytes",
                 )
             )
     return out
@@ -98,9 +91,9 @@ def pool_budget(facts: Facts) -> list[Finding]:
         nbytes, number = taken.get(key, (0, 0))
         nbytes, number = nbytes + _known_bytes(row), number + (known(row.num) or 0)
         taken[key] = nbytes, number
-        pool = parent.buffer
+        pool = row.within
         have = None if pool is None else pool.bytes_each()
-        if have is not None and nbytes > have:
+        if pool is not None and have is not None and nbytes > have:
             out.append(
                 finding(
                     "AT0104",

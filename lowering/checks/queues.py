@@ -49,18 +49,63 @@ def _without(tensors: Tensors, hold: Hold) -> Tensors:
     return rest
 
 
+def _lose(known: Known | None) -> None:
+    """What named tensors of a queue refers to others from here on."""
+    for hold in () if known is None else (*known[1], *known[2]):
+        hold.lost = True
+
+
 @handles(rows.INIT_BUFFER, buffers.POOL_INIT_BUFFER)
 def _init(walker: Walker, state: State, op: Op) -> None:
-    """The queue begins anew, whatever was known of it."""
-    queue = op.args[1]
-    if not isinstance(queue.type, QueueType):
+    """The queue or TBuf begins anew, whatever was known of it."""
+    owner = op.args[1]
+    if op.spec is buffers.POOL_INIT_BUFFER:
+        _check_pool(walker, state, op)
+    if not isinstance(owner.type, QueueType):
+        _give(state, op)
         return
     known = _queue(state, op, 1)
-    if id(queue) in state.queues:
-        for hold in () if known is None else (*known[1], *known[2]):
-            hold.lost = True
+    if id(owner) in state.queues:
+        _lose(known)
         num = op.args[2]
-        state.queues[id(queue)] = (None if isinstance(num, Value) else int(num), {}, {})
+        state.queues[id(owner)] = (None if isinstance(num, Value) else int(num), {}, {})
+
+
+@handles(buffers.TBUF, buffers.TBUF_POOL)
+def _without_memory(walker: Walker, state: State, op: Op) -> None:
+    """A new TBuf or pool."""
+    _lose(state.queues.get(id(op.result)))
+    state.queues[id(op.result)] = (0, {}, {})
+
+
+@handles(buffers.INIT_BUF_POOL, buffers.POOL_INIT_BUF_POOL)
+def _init_pool(walker: Walker, state: State, op: Op) -> None:
+    if op.spec is buffers.POOL_INIT_BUF_POOL:
+        _check_pool(walker, state, op)
+    _give(state, op)
+
+
+def _give(state: State, op: Op) -> None:
+    """A TBuf or pool gets memory: one hold stands for all its tensors until a reset."""
+    owner = op.args[1]
+    if id(owner) in state.queues:
+        _lose(state.queues[id(owner)])
+        state.queues[id(owner)] = (1, {Hold(owner, op): op}, {})
+
+
+def _check_pool(walker: Walker, state: State, op: Op) -> None:
+    """A pool that gives memory has some."""
+    pool = op.args[0]
+    known = state.queues.get(id(pool))
+    if known is not None and not known[0]:
+        walker.report(
+            state,
+            op,
+            "AT0202",
+            f"{describe(pool)} has no memory yet",
+            hint="call pipe.init_buf_pool(pool, len) first, on every path",
+        )
+        state.queues[id(pool)] = None
 
 
 def _take_back(state: State, key: int, op: Op) -> None:
@@ -80,13 +125,16 @@ def _reset(walker: Walker, state: State, op: Op) -> None:
 
 @handles(buffers.POOL_RESET)
 def _reset_pool(walker: Walker, state: State, op: Op) -> None:
-    """Queues that have memory of this pool alone begin anew; others may."""
-    for key in state.queues:
-        parents = walker.parents.get(key, set())
-        if parents == {id(op.args[0])} and state.queues[key] is not None:
-            _take_back(state, key, op)
-        elif parents != {None}:
-            state.queues[key] = None
+    """What has memory of this pool alone, or of a pool in it, begins anew; others may."""
+    taken: list[int | None] = [id(op.args[0])]
+    for pool in taken:
+        for key, known in state.queues.items():
+            parents = walker.parents.get(key, set())
+            if parents == {pool} and known is not None:
+                _take_back(state, key, op)
+                taken.append(key)
+            elif len(parents) > 1:
+                state.queues[key] = None
 
 
 @handles(
@@ -99,8 +147,6 @@ def _reset_pool(walker: Walker, state: State, op: Op) -> None:
     rows.HAS_TENSOR_IN_QUE,
     rows.VACANT_IN_QUE,
     rows.GET_TENSOR_COUNT,
-    buffers.INIT_BUF_POOL,
-    buffers.POOL_INIT_BUF_POOL,
 )
 def _keeps(walker: Walker, state: State, op: Op) -> None:
     """Nothing that is followed here changes."""
@@ -161,7 +207,9 @@ def _check_position(walker: Walker, state: State, op: Op, hold: Hold) -> None:
     here = [
         known
         for key, known in state.queues.items()
-        if known is not None and walker.queues[key].type.position is position
+        if known is not None
+        and key in walker.queues
+        and walker.queues[key].type.position is position
     ]
     count = sum(len(held) + len(waiting) for _, held, waiting in here)
     if count > limit:
@@ -277,7 +325,7 @@ def left_behind(walker: Walker, state: State) -> list[Finding]:
     """
     out = []
     for key, known in state.queues.items():
-        if known is None or key in walker.suspect:
+        if known is None or key in walker.suspect or key not in walker.queues:
             continue
         what = describe(walker.queues[key])
         for op in known[1].values():

@@ -49,7 +49,8 @@ Why: TypeAlias = "tuple[str, Site] | None"
 class State:
     """What is known at one place; `why` says on what it depends that control gets there.
 
-    `queues` by the id of the `TQue` value; `tensors` the holds of variables and of tensors that
+    `queues` by the id of the `TQue` value, and TBufs and pools by theirs: with memory they hold one
+    tensor, which stands for all of theirs. `tensors` the holds of variables and of tensors that
     are filled in place (all others are in `Walker.holds`); `flags` the events that are set, with
     the operation; `maybe` the event ids and whole events of which it is not known. `waits` has the
     latest wait for an event id on the way here, for notes only.

@@ -18,10 +18,22 @@ def _placed(walker: Walker, state: State, op: Op) -> None:
     walker.bind(state, op, None, Hold(None, op))
 
 
-@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET)
+@handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET, buffers.AUTO_TENSOR)
 def _of_buffer(walker: Walker, state: State, op: Op) -> None:
-    """A tensor of a TBuf, which no queue takes."""
-    walker.bind(state, op, None, Hold(op.args[0], op))
+    """A tensor of a TBuf, which no queue takes; it lasts until its memory is taken back."""
+    buf = op.args[0]
+    known = state.queues.get(id(buf))
+    if known is not None and not known[0]:
+        walker.report(
+            state,
+            op,
+            "AT0202",
+            f"{describe(buf)} has no memory yet",
+            hint="call pipe.init_buffer(buf, len) first, on every path",
+        )
+        known = state.queues[id(buf)] = None
+    hold = Hold(buf, op, lost=True) if known is None else next(iter(known[1]))
+    walker.bind(state, op, None, hold)
 
 
 def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:

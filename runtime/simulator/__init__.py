@@ -6,6 +6,8 @@
 
 from . import (
     arith,
+    atomics,
+    block_sync,
     buffers,
     caching,
     cmpsel,
@@ -14,7 +16,9 @@ from . import (
     data,
     debug,
     framework,
+    list_tensor,
     pools,
+    system,
     tensors,
     vector,
     views,
@@ -37,6 +41,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, buffers, caching, cmpsel, copies, copy, data, debug, framework, pools, tensors, vector,
-    views,
+    arith, atomics, block_sync, buffers, caching, cmpsel, copies, copy, data, debug, framework,
+    list_tensor, pools, system, tensors, vector, views,
 )  # fmt: skip

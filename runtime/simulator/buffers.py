@@ -28,12 +28,24 @@ class Buf:
         self.num = self.nbytes = self.start = 0
         self.hold: Hold = [HELD, self, 0, op, None]
 
+    def release(self, op: Op) -> None:
+        """A reset takes the bytes: tensors that name them are stale."""
+        self.hold[0] = FREED
+        self.hold[3] = op
+        self.num = 0
+
 
 @simulates(buffers.TBUF)
 def _buf(op: Op, core: Core) -> Executor:
     value: Any = op.result
     memory = core.memory_of(value)
-    return lambda: Buf(value, memory, op)
+
+    def run() -> Buf:
+        buf = Buf(value, memory, op)
+        core.holders.append(buf)
+        return buf
+
+    return run
 
 
 # -- placing ------------------------------------------------------------------------------------
@@ -42,6 +54,17 @@ def _buf(op: Op, core: Core) -> Executor:
 def rounded(length: int) -> int:
     """A length in bytes as it is placed."""
     return (length + BLOCK_BYTES - 1) // BLOCK_BYTES * BLOCK_BYTES
+
+
+def need_memory(op: Op, region: Any) -> None:
+    """AT0202 for a pool that has none, or none any more."""
+    if not region.size:
+        raise error(
+            "AT0202",
+            f"{region.name} has no memory yet",
+            op.site,
+            hint="call pipe.init_buf_pool(pool, len) first, on every path",
+        )
 
 
 def place(op: Op, region: Any, owner: Queue | Buf, num: int, length: int) -> None:
@@ -54,6 +77,7 @@ def place(op: Op, region: Any, owner: Queue | Buf, num: int, length: int) -> Non
             op.site,
             hint="init_buffer(queue, num, len): num buffers of len bytes each, both positive",
         )
+    need_memory(op, region)
     start = region.next
     stop = start + num * each
     if stop > region.size:
@@ -108,17 +132,15 @@ def _init_buffer(op: Op, core: Core) -> Executor:
     return init_buffer(op, core.memory_of(op.args[1]))
 
 
-def release(owner: Any, op: Op) -> None:
-    """A reset takes the buffers of a queue or TBuf: what still names them is stale."""
-    holds = [owner.hold] if isinstance(owner, Buf) else owner.holds.values()
-    for hold in holds:
+def release(queue: Queue, op: Op) -> None:
+    """A reset takes the buffers of a queue: what still names them is stale."""
+    for hold in queue.holds.values():
         hold[0] = FREED
         hold[3] = op
-    if not isinstance(owner, Buf):
-        owner.holds.clear()
-        owner.free.clear()
-        owner.waiting.clear()
-        owner.num = 0
+    queue.holds.clear()
+    queue.free.clear()
+    queue.waiting.clear()
+    queue.num = 0
 
 
 @simulates(rows.RESET, rows.DESTROY, rows.INIT)
@@ -132,6 +154,8 @@ def _reset(op: Op, core: Core) -> Executor:
             memory.next = 0
         for queue in core.queues:
             release(queue, op)
+        for holder in core.holders:
+            holder.release(op)
         core.notes.clear()
         core.event_ids.clear()
 
@@ -193,6 +217,22 @@ def _get_with_offset(op: Op, core: Core) -> Executor:
         if not buf.num or start % BLOCK_BYTES or not inside:
             raise _no_room(op, buf, start, nbytes)
         return (buf.start + start, nbytes, buf.hold)
+
+    return run
+
+
+@simulates(buffers.AUTO_TENSOR)
+def _automatic(op: Op, core: Core) -> Executor:
+    """As `get`; what was there before is garbage."""
+    dtype, constant = op.args[1].sizeof(), op.args[2]
+    memory = core.memory_of(op.args[0])
+
+    def run(buf: Buf, size: int = constant) -> LocalView:
+        nbytes = size * dtype
+        if not buf.num or not 0 <= nbytes <= buf.nbytes:
+            raise _no_room(op, buf, 0, nbytes)
+        memory.forget(buf.start, buf.start + buf.nbytes)
+        return (buf.start, nbytes, buf.hold)
 
     return run
 

@@ -30,18 +30,32 @@ class Line:
 
 
 class DataCache:
-    """The cache of one core. `lines` holds the dirty lines by address / 64."""
+    """The cache of one core, which `block` runs on. `lines` holds the dirty lines by address / 64.
 
-    def __init__(self) -> None:
+    The caches of cores that run side by side know from their `leader` who wrote which line.
+    """
+
+    def __init__(self, leader: DataCache | None = None) -> None:
+        self.block = 0
         self.lines: dict[int, Line] = {}
-        self._owners: dict[int, tuple[int, Op]] = {}
-        self._shared: dict[tuple[Op, Op], Finding] = {}
+        self._leader = leader or self
+        self._owners: dict[int, tuple[int, Op]] = leader._owners if leader else {}
+        self._shared: dict[tuple[Op, Op], Finding] = leader._shared if leader else {}
+
+    def detach(self) -> DataCache:
+        """A cache with the lines of this one, which is empty then."""
+        other = DataCache(self._leader)
+        other.block = self.block
+        other.lines.update(self.lines)
+        self.lines.clear()
+        return other
 
     def begin_run(self) -> None:
         """A launch starts with a clean cache."""
         self.lines.clear()
-        self._owners.clear()
-        self._shared.clear()
+        if self._leader is self:
+            self._owners.clear()
+            self._shared.clear()
 
     def store(self, memory: GlobalMemory, offset: int, data: Iterable[int], op: Op) -> None:
         """The scalar unit stores bytes."""

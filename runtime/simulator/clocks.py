@@ -8,11 +8,14 @@ copy into the clock of its own pipe. An access made in epoch e of pipe q is over
 
 The scalar unit issues all operations, so what it has waited for is over for everything issued
 later. Its own accesses are not: another pipe needs an event of the scalar unit to know of them.
+
+`MeetingClocks` are for blocks that wait for one another: each pipe also knows how far the pipes of
+other blocks are.
 """
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...tracer.language.enums import HardEvent, TPosition
 
@@ -68,14 +71,14 @@ class Clocks:
             clock[:] = [0] * len(PIPES)
             clock[pipe] = 1
 
-    def release(self, pipe: int) -> tuple[int, ...]:
+    def release(self, pipe: int) -> Any:
         """What is over when `pipe` has done all that was issued to it."""
         clock = self.known[pipe]
         token = tuple(clock)
         clock[pipe] += 1
         return token
 
-    def acquire(self, pipe: int, token: tuple[int, ...]) -> None:
+    def acquire(self, pipe: int, token: Any) -> None:
         """`pipe` waits for a release; when it is the scalar unit, all that is issued later does."""
         for clock in self.known if pipe == SCALAR else (self.known[pipe],):
             for other, epoch in enumerate(token):
@@ -88,3 +91,75 @@ class Clocks:
         for pipe, clock in enumerate(self.known):
             clock[:] = everything
             clock[pipe] += 1
+
+
+#: What a pipe knows of other blocks: the clocks of their pipes. Never changed, only replaced.
+Far: TypeAlias = "dict[int, tuple[int, ...]]"
+
+
+class MeetingClocks(Clocks):
+    """The clocks of a core whose block waits for others; `far` has what each pipe knows of them.
+
+    A token is a clock and what was known of other blocks then.
+    """
+
+    __slots__ = ("block", "far")
+
+    def __init__(self) -> None:
+        self.block = 0
+        self.far: list[Far] = [{} for _ in PIPES]
+        super().__init__()
+
+    def reset(self) -> None:
+        """A new block knows nothing of the others."""
+        super().reset()
+        self.far[:] = [{}] * len(PIPES)
+
+    def release(self, pipe: int) -> Any:
+        """What is over when `pipe` has done all that was issued to it, in other blocks too."""
+        return super().release(pipe), self.far[pipe]
+
+    def acquire(self, pipe: int, token: Any) -> None:
+        """`pipe` waits for a release of this block."""
+        clock, far = token
+        super().acquire(pipe, clock)
+        self._learn(pipe, far)
+
+    def barrier(self) -> None:
+        """Everything issued so far is over, and what any pipe knew all know."""
+        super().barrier()
+        everything = self.far[0]
+        for far in self.far[1:]:
+            if far is not everything:
+                everything = merged(everything, far)
+        self.far[:] = [everything] * len(PIPES)
+
+    def tell(self, pipe: int) -> Far:
+        """A release for other blocks: what is over when `pipe` has done all that was issued."""
+        clock, far = self.release(pipe)
+        return {**far, self.block: clock}
+
+    def hear(self, pipe: int, told: Far) -> None:
+        """`pipe` waits for what other blocks have told."""
+        own = told.get(self.block)
+        if own is not None:
+            super().acquire(pipe, own)
+        self._learn(pipe, told)
+
+    def _learn(self, pipe: int, far: Far) -> None:
+        fresh: dict[int, Far] = {}
+        for p in range(len(PIPES)) if pipe == SCALAR else (pipe,):
+            before = self.far[p]
+            if before is not far:
+                if id(before) not in fresh:
+                    fresh[id(before)] = merged(before, far)
+                self.far[p] = fresh[id(before)]
+
+
+def merged(one: Far, other: Far) -> Far:
+    """The later of each two clocks."""
+    known = dict(one)
+    for block, clock in other.items():
+        before = known.get(block)
+        known[block] = clock if before is None else tuple(map(max, before, clock))
+    return known

@@ -6,6 +6,9 @@ operations with an effect and what is left of the budget. `turn[0]` says where i
 the loops around the present place, outermost first, for those that call executors. A loop without
 an index counts its rounds.
 
+A program with operations that wait for other blocks is a generator, which hands `left` in and out
+where it may wait (`meeting.py`).
+
 CPython allows 20 statically nested loops and 100 levels of indentation in a function. Deeper
 nodes move into local functions (`part0`, ...) which share the variables of `block` and return how
 they ended: 0 fell through, 1 break, 2 continue, 3 return.
@@ -73,6 +76,8 @@ class Writer:
             },
         }  # fmt: skip
         self.executed: list[tuple[str, Op]] = []
+        #: Whether an operation may wait for other blocks: the program is a generator then.
+        self.meets = False
         self.ranges: dict[int, tuple[int, int]] = {}
         self._numbers = itertools.count()
         self._names: dict[int, str] = {}
@@ -152,6 +157,8 @@ class Writer:
         self.line("return n, left")
         head = [f"def block({', '.join(['left', 'block_idx', 'block_num', *names])}):"]
         head += ["    n = 0", "    turn[0] = ()"]
+        if self.meets:
+            head.append("    if False: yield")  # a generator in any case
         fresh = sorted(self._shared - set(names))
         if fresh:
             head.append("    " + " = ".join(fresh) + " = None")
@@ -193,6 +200,10 @@ class Writer:
         target = op.result if op.result is not None else _rebound(op)
         values = [self.value(arg) for arg in operands(op) if arg is not target]
         call = f"{name}({', '.join(values)})"
+        if "meets" in op.spec.extra:
+            self.meets = True
+            if op.spec.extra["meets"]:
+                call = f"left = yield from {name}({', '.join(['left', *values])})"
         self.line(call if target is None else f"{self.define(target)} = {call}")
 
     def _declare(self, node: Declare) -> None:
@@ -319,7 +330,8 @@ class Writer:
         ended = f"j{next(self._numbers)}"
         if self._in_part:
             self._shared.add(ended)
-        self.line(f"{ended} = {name}()")
+        waits = any(" yield from " in line for line in body)
+        self.line(f"{ended} = {'yield from ' if waits else ''}{name}()")
         for kind, code in _ENDED.items():
             if any(line.strip() == f"return {code}" for line in body):
                 self.line(f"if {ended} == {code}:")

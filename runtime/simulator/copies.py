@@ -28,6 +28,7 @@ from ...tracer.ops._copies import (
 )
 from ...tracer.ops.data_pad import SET_PAD_VALUE, wide_padding
 from ...tracer.trace import Op, Value
+from .atomics import store_rows, writing
 from .memory import (
     POISON,
     GlobalView,
@@ -184,6 +185,7 @@ class _Global:
 
     def __init__(self, op: Op, which: int, core: Core, runs: Runs) -> None:
         self.op, self.which = op, which
+        self.core = core
         self.shadow = core.global_shadow
         self.shape = Shape(runs, which)
         starts, stops = ranges(runs, which)
@@ -206,7 +208,7 @@ class _Global:
         memory, at, _ = tensor
         if not memory.space.tracked:
             return []
-        base, writes = memory.base + at, self.which == DST
+        base, writes = memory.base + at, self.which == DST and writing(self.core)
         return [
             (self.shadow, base + start, base + stop, writes, self.which)
             for start, stop in self.ranges
@@ -238,6 +240,8 @@ def scattered(op: Op, core: Core, call: Call, runs: Runs) -> Executor:
                 if fault := bad_overlap(op.spec, op.args[0], op.args[1], at, runs, op.site):
                     raise fault
         target.mark(dst)
+        if call.dst == "GM" and core.atomic is not None:
+            return store_rows(core.atomic, op, SRC, written, parts)
         if len(written) == 1:
             return partial(setitem, written[0], ..., parts[0])
 

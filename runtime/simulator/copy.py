@@ -11,6 +11,7 @@ from ...tracer.ops import rules, tensor
 from ...tracer.ops._copies import Way, call_of, plain
 from ...tracer.ops.data_pad import DATA_COPY_PAD
 from ...tracer.trace import Op, Value, describe
+from .atomics import store, writing
 from .copies import padding, scattered
 from .memory import (
     HELD,
@@ -107,16 +108,23 @@ def _local_to_gm(op: Op, core: Core, nbytes: int) -> Executor:
 
     def run(dst: GlobalView, src: LocalView) -> None:
         part = prepare(dst, src)[0]
-        dst[0].bytes[dst[1] : dst[1] + nbytes] = part
+        if core.atomic is None:
+            dst[0].bytes[dst[1] : dst[1] + nbytes] = part
+        else:
+            store(core, op, 1, dst[0], dst[1], part)()
 
     def stage(dst: GlobalView, src: LocalView) -> Staged:
         part, access = prepare(dst, src)
         gm, start, _ = dst
-        work = partial(setitem, gm.bytes, slice(start, start + nbytes), part)
+        work: Work = (
+            partial(setitem, gm.bytes, slice(start, start + nbytes), part)
+            if core.atomic is None
+            else store(core, op, 1, gm, start, part)
+        )
         if not gm.space.tracked:
             return work, (access,)
         at = gm.base + start
-        return work, (access, (global_shadow, at, at + nbytes, True, 0))
+        return work, (access, (global_shadow, at, at + nbytes, writing(core), 0))
 
     return Timed(run, stage)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from ...tracer.diagnostics import Finding, finding
@@ -12,11 +12,15 @@ from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
 from ...tracer.ops._events import never_released
 from ...tracer.trace import Op, Trace, Value, describe
+from .atomics import Mode, left_on
 from .cache import DataCache
 from .clocks import queue_pipes
 from .engine import Engine
 from .memory import HELD, Hold, Memory
 from .params import SimParams
+
+if TYPE_CHECKING:
+    from .meeting import Grid
 
 
 class Queue:
@@ -46,15 +50,31 @@ class Queue:
         )
 
 
+class Holder(Protocol):
+    """What has memory of the pipe and is no queue."""
+
+    def release(self, op: Op) -> None:
+        """`op` takes the memory back: what still names it is stale."""
+        ...
+
+
 class _Cache(dict[Any, Any]):
     """A dict that can be referred to weakly."""
 
 
 class Core:
-    """One core, reused for block after block. `per_block` registers caches to empty in between."""
+    """One core, reused for block after block. `per_block` registers caches to empty in between.
+
+    `leader` is another core of the same launch, when blocks run side by side.
+    """
 
     def __init__(
-        self, trace: Trace, memories: Iterable[str], params: SimParams, engine: Engine
+        self,
+        trace: Trace,
+        memories: Iterable[str],
+        params: SimParams,
+        engine: Engine,
+        leader: Core | None = None,
     ) -> None:
         self.trace = trace
         self.chip = chip = trace.chip
@@ -65,9 +85,17 @@ class Core:
             for name in memories
         }
         self.global_shadow = engine.shadow("GM")
-        self.cache = DataCache()
+        self.cache: DataCache = DataCache(leader.cache if leader else None)
         self.block = 0
+        #: The arguments of the launch, as the scalar program takes them.
+        self.arguments: Sequence[Any] = ()
+        #: What the blocks of the launch share, when they run side by side.
+        self.grid: Grid | None = None
+        #: The mode of copies to global memory, when they do not simply replace.
+        self.atomic: Mode | None = None
         self.queues: list[Queue] = []
+        #: TBufs and pools, which a reset of the pipe takes the memory of.
+        self.holders: list[Holder] = []
         #: Flags that are set: who set them, and the engine's token.
         self.flags: dict[tuple[HardEvent, int], Op] = {}
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
@@ -98,7 +126,7 @@ class Core:
 
     def begin_block(self, block: int = 0) -> None:
         """Forget everything of the block before."""
-        self.block = block
+        self.block = self.cache.block = block
         for memory in self.memories.values():
             memory.reset()
         self._caches = [link for link in self._caches if link() is not None]
@@ -107,17 +135,20 @@ class Core:
             if cache is not None:
                 cache.clear()
         self.queues.clear()
+        self.holders.clear()
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
         self.cache.lines.clear()
+        self.atomic = None
         self.engine.begin_block(block)
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
         self.engine.end_block()
-        self.cache.clean(self.block)
-        found: list[Finding] = []
+        if self.grid is None:
+            self.cache.clean(self.block)
+        found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

@@ -8,11 +8,11 @@ issued (`queued.py`). `op.form.pipe or op.spec.pipe` says which pipe an operatio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ...tracer.diagnostics import Finding
+from ...tracer.diagnostics import Finding, KernelError
 from ...tracer.trace import Op
-from .clocks import PIPE_INDEX, SCALAR, Clocks
+from .clocks import PIPE_INDEX, SCALAR, Clocks, Far, MeetingClocks, merged
 from .races import Races
 from .registry import Executor, Timed, Work, staged
 from .shadow import Shadow, Turn
@@ -20,6 +20,18 @@ from .shadow import Shadow, Turn
 if TYPE_CHECKING:
     from .cache import DataCache
     from .core import Core
+    from .system import Watch
+
+
+class Told(NamedTuple):
+    """What blocks have told others: what is over, and the tokens of engines that wait to do it."""
+
+    known: Far
+    tokens: tuple[tuple[Engine, Any], ...]
+
+    def also(self, other: Told) -> Told:
+        """Both."""
+        return Told(merged(self.known, other.known), self.tokens + other.tokens)
 
 
 class Engine(Protocol):
@@ -27,11 +39,14 @@ class Engine(Protocol):
 
     `tracked`: whether the executors of queues, flags and barriers have to tell of them by
     `release`, `acquire` and `barrier`. `turn[0]` is where the scalar program says it is: the
-    indices of the loops around.
+    indices of the loops around. `others`: the data caches of cores that run side by side.
+    `watches`: parts of UB that nothing may touch.
     """
 
     tracked: bool
     turn: list[Turn]
+    others: list[DataCache]
+    watches: dict[int, Watch]
 
     def shadow(self, memory: str) -> Shadow | None:
         """The interval map for the accesses to an on-chip memory, or to "GM"."""
@@ -53,12 +68,32 @@ class Engine(Protocol):
         """Everything issued so far is over before anything issued later begins."""
         ...
 
+    def tell(self, pipe: int) -> Told | None:
+        """As `release`, for other blocks to `hear`."""
+        ...
+
+    def hear(self, pipe: int, told: Told | None) -> None:
+        """`pipe` waits here for what other blocks have told."""
+        ...
+
+    def force(self, token: Any) -> None:
+        """Perform what a token waits for."""
+        ...
+
     def epoch(self, pipe: int) -> int:
         """A mark for `over`: what `pipe` does now."""
         ...
 
     def over(self, pipe: int, other: int, epoch: int) -> bool:
         """Whether what `other` did at a mark is over before `pipe` does what comes next."""
+        ...
+
+    def settle(self) -> None:
+        """Perform what was issued; nothing is said of its order."""
+        ...
+
+    def enter(self, core: Core) -> None:
+        """The block on this core goes on, with those on others standing still."""
         ...
 
     def begin_run(self, core: Core) -> None:
@@ -85,6 +120,8 @@ class ProgramOrder:
 
     def __init__(self) -> None:
         self.turn: list[Turn] = [()]
+        self.others: list[DataCache] = []
+        self.watches: dict[int, Watch] = {}
 
     def shadow(self, memory: str) -> Shadow | None:
         """No accesses are noted."""
@@ -103,6 +140,16 @@ class ProgramOrder:
     def barrier(self) -> None:
         """Nothing to wait for."""
 
+    def tell(self, pipe: int) -> Told | None:
+        """Everything is over at once."""
+        return None
+
+    def hear(self, pipe: int, told: Told | None) -> None:
+        """Nothing to wait for."""
+
+    def force(self, token: Any) -> None:
+        """Nothing is ever in flight."""
+
     def epoch(self, pipe: int) -> int:
         """No clocks here."""
         return 0
@@ -110,6 +157,12 @@ class ProgramOrder:
     def over(self, pipe: int, other: int, epoch: int) -> bool:
         """Everything is over at once."""
         return True
+
+    def settle(self) -> None:
+        """Nothing is ever in flight."""
+
+    def enter(self, core: Core) -> None:
+        """Nothing to prepare."""
 
     def begin_run(self, core: Core) -> None:
         """Nothing to prepare."""
@@ -126,15 +179,26 @@ class ProgramOrder:
 
 
 class Pipes:
-    """Performs each operation at once and compares its accesses with those before, by clocks."""
+    """Performs each operation at once and compares its accesses with those before, by clocks.
+
+    `meets`: the block waits for other blocks. Their engines share the races and what happened in
+    global memory; one is the `leader`.
+    """
 
     tracked = True
 
-    def __init__(self, detect_races: bool) -> None:
-        self.clocks = Clocks()
-        self.races = Races() if detect_races else None
+    def __init__(
+        self, detect_races: bool, meets: bool = False, leader: Pipes | None = None
+    ) -> None:
+        self.clocks = MeetingClocks() if meets else Clocks()
+        self.leader = leader or self
+        self.races: Races | None = (
+            self.leader.races if leader else Races() if detect_races else None
+        )
         self.block = 0
         self.turn: list[Turn] = [()]
+        self.others: list[DataCache] = []
+        self.watches: dict[int, Watch] = {}
         self._shadows: dict[str, Shadow] = {}
         self._cache: DataCache | None = None
 
@@ -142,6 +206,8 @@ class Pipes:
         """One map a memory, when races are looked for."""
         if self.races is None:
             return None
+        if memory == "GM" and self.leader is not self:
+            return self.leader.shadow(memory)
         if memory not in self._shadows:
             self._shadows[memory] = Shadow(memory, self.races.conflicts)
         return self._shadows[memory]
@@ -169,10 +235,13 @@ class Pipes:
     def _compared(self, op: Op, pipe: int, run: Timed, races: Races) -> Executor:
         stage, perform = run.stage, self._performer(op, pipe)
         clock, conflicts, turn = self.clocks.known[pipe], races.conflicts, self.turn
-        at_once = type(self) is Pipes
+        at_once, watches = type(self) is Pipes, self.watches
 
         def call(*values: Any) -> Any:
             work, accesses = stage(*values)
+            for watch in watches.values():
+                if found := watch.touched(op, pipe, accesses):
+                    raise KernelError([found])
             stamp = (pipe, clock[pipe], self.block, op, turn[0], None)
             for shadow, start, stop, write, _ in accesses:
                 if write is True:
@@ -183,7 +252,10 @@ class Pipes:
                     shadow.read(start, stop, stamp, clock)
             cache = self._cache
             if cache is not None and cache.lines and pipe != SCALAR:
-                races.report_cached(op, accesses)
+                races.report_cached(op, accesses, cache)
+            for other in self.others:
+                if other.lines:
+                    races.report_cached(op, accesses, other)
             if conflicts:
                 races.report(accesses)
             return work() if at_once else perform(work)
@@ -206,6 +278,22 @@ class Pipes:
         """Merge all clocks."""
         self.clocks.barrier()
 
+    def tell(self, pipe: int) -> Told | None:
+        """What the pipe's clock says of this block and others."""
+        assert isinstance(self.clocks, MeetingClocks)
+        return Told(self.clocks.tell(pipe), ())
+
+    def hear(self, pipe: int, told: Told | None) -> None:
+        """Merge what others know, and let them do it."""
+        assert isinstance(self.clocks, MeetingClocks)
+        assert told is not None
+        self.clocks.hear(pipe, told.known)
+        for engine, token in told.tokens:
+            engine.force(token)
+
+    def force(self, token: Any) -> None:
+        """Nothing is in flight."""
+
     def epoch(self, pipe: int) -> int:
         """The pipe's own clock."""
         return self.clocks.known[pipe][pipe]
@@ -214,10 +302,18 @@ class Pipes:
         """Whether the clock of `pipe` says so."""
         return self.clocks.known[pipe][other] >= epoch
 
+    def settle(self) -> None:
+        """Nothing is in flight."""
+
+    def enter(self, core: Core) -> None:
+        """Races are from now on found by this core."""
+        if self.races is not None:
+            self.races.enter(core)
+
     def begin_run(self, core: Core) -> None:
         """Forget the accesses and findings of the launch before."""
         self._cache = core.cache
-        if self.races is not None:
+        if self.races is not None and self.leader is self:
             self.races.clear(core)
         for shadow in self._shadows.values():
             shadow.clear()
@@ -225,7 +321,13 @@ class Pipes:
     def begin_block(self, block: int) -> None:
         """A fresh core: only what happened in global memory is remembered."""
         self.block = block
+        self.watches.clear()
         self.clocks.reset()
+        if isinstance(self.clocks, MeetingClocks):
+            self.clocks.block = block
+            shadow = self.shadow("GM")
+            if shadow is not None:
+                shadow.far[block] = self.clocks.far
         for name, shadow in self._shadows.items():
             if name != "GM":
                 shadow.clear()

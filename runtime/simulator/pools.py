@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ...tracer.diagnostics import error
 from ...tracer.ops import buffers as rows
 from ...tracer.trace import Op, Value, describe
-from .buffers import init_buffer, release, rounded
+from .buffers import init_buffer, need_memory, release, rounded
+from .core import Queue
 from .memory import Memory
 from .registry import Executor, simulates
 
@@ -51,19 +52,30 @@ class Pool:
     def clear(self, op: Op) -> None:
         """Take everything back."""
         for owner in self.owners:
-            if isinstance(owner, Pool):
-                owner.clear(op)
-            else:
+            if isinstance(owner, Queue):
                 release(owner, op)
+            else:
+                owner.release(op)
         self.owners.clear()
         self.next, self.taken = self.start, 0
+
+    def release(self, op: Op) -> None:
+        """The memory is taken back, and with it what the pool has given out."""
+        self.clear(op)
+        self.start = self.next = self.size = 0
 
 
 @simulates(rows.TBUF_POOL)
 def _pool(op: Op, core: Core) -> Executor:
     value: Any = op.result
     memory = core.memory_of(value)
-    return lambda: Pool(value, memory)
+
+    def run() -> Pool:
+        pool = Pool(value, memory)
+        core.holders.append(pool)
+        return pool
+
+    return run
 
 
 @simulates(rows.INIT_BUF_POOL, rows.POOL_INIT_BUF_POOL)
@@ -78,8 +90,10 @@ def _init_pool(op: Op, core: Core) -> Executor:
         shared = values[-1] if shared_value is not None else None
         region = manager if nested else memory
         if shared is None:
+            need_memory(op, region)
             start, end = region.next, region.size
         else:
+            need_memory(op, shared)
             start, end = shared.start, shared.size
         if length <= 0 or start + length > end:
             raise error(

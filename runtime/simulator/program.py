@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
@@ -19,6 +19,7 @@ from .arguments import arguments
 from .codegen import Writer
 from .core import Core
 from .engine import Engine, Pipes, ProgramOrder
+from .meeting import Team, errors_first, in_block
 from .params import SimParams, SimResult
 from .queued import QueuedPipes
 from .registry import factory_of
@@ -40,16 +41,18 @@ class Program:
     _bound: dict[str, Any]
     _executed: list[tuple[str, Op]]
     _memories: tuple[str, ...]
-    _idle: list[_Machine] = field(default_factory=list)
+    #: Whether blocks wait for one another, so that they have to run side by side.
+    _meets: bool
+    _idle: list[_Machine | Team] = field(default_factory=list)
 
 
 class _Machine:
     """A core with the executors of one program bound to it; serves one run at a time."""
 
-    def __init__(self, program: Program, params: SimParams) -> None:
+    def __init__(self, program: Program, params: SimParams, leader: Any = None) -> None:
         self.params = params
-        engine = _engine(params)
-        self.core = Core(program.trace, program._memories, params, engine)
+        engine = _engine(params, program._meets, leader and leader.core.engine)
+        self.core = Core(program.trace, program._memories, params, engine, leader and leader.core)
         names: dict[str, Any] = dict(program._bound)
         names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
@@ -58,6 +61,28 @@ class _Machine:
             names[name] = engine.issue(op, factory_of(op)(op, self.core))
         exec(program._code, names)
         self.block = names["block"]
+
+    def run(self, values: Sequence[Any], blocks: int) -> tuple[int, list[Finding]]:
+        """Run block after block; operations executed and findings."""
+        order = list(range(blocks))
+        if self.params.seed is not None:
+            random.Random(self.params.seed).shuffle(order)
+        core = self.core
+        core.arguments = values
+        core.begin_run()
+        found: dict[Finding, None] = {}
+        left = self.params.op_budget
+        ops = 0
+        for index in order:
+            core.begin_block(index)
+            try:
+                count, left = self.block(left, index, blocks, *values)
+            except KernelError as fault:
+                faults = [in_block(f, index, blocks) for f in fault.findings]
+                raise KernelError(errors_first(core.findings() + faults + list(found))) from None
+            ops += count
+            found.update(dict.fromkeys(core.end_block()))
+        return ops, core.findings() + list(found)
 
 
 def compile_trace(trace: Trace) -> Program:
@@ -73,6 +98,7 @@ def compile_trace(trace: Trace) -> Program:
         writer.bound,
         writer.executed,
         _memories(trace),
+        writer.meets,
     )
 
 
@@ -91,62 +117,36 @@ def simulate(
             "AT0113", f"a grid of {blocks} blocks", hint=f"a grid has 1 to {MAX_BLOCKS} blocks"
         )
     values = arguments(program.trace, program.written, args)
-    order = list(range(blocks))
-    if params.seed is not None:
-        random.Random(params.seed).shuffle(order)
     machine = _machine(program, params)
     with _restored_on_error([args[k] for k in sorted(program.written)]):
-        result = _run(machine, values, order)
+        with np.errstate(all="ignore"):
+            ops, findings = machine.run(values, blocks)
+        if any(f.severity == "error" for f in findings):
+            raise KernelError(errors_first(findings))
     program._idle.append(machine)
-    return result
+    return SimResult(blocks, ops, tuple(findings))
 
 
-def _machine(program: Program, params: SimParams) -> _Machine:
+def _machine(program: Program, params: SimParams) -> _Machine | Team:
     try:
         machine = program._idle.pop()
     except IndexError:
+        return _new(program, params)
+    return machine if machine.params == params else _new(program, params)
+
+
+def _new(program: Program, params: SimParams) -> _Machine | Team:
+    if not program._meets:
         return _Machine(program, params)
-    return machine if machine.params == params else _Machine(program, params)
+    cores = program.trace.chip.vector_cores
+    return Team(lambda leader: _Machine(program, params, leader), cores, params)
 
 
-def _run(machine: _Machine, values: Sequence[Any], order: Sequence[int]) -> SimResult:
-    core, block = machine.core, machine.block
-    core.begin_run()
-    found: dict[Finding, None] = {}
-    left = machine.params.op_budget
-    ops = 0
-    with np.errstate(all="ignore"):
-        for index in order:
-            core.begin_block(index)
-            try:
-                count, left = block(left, index, len(order), *values)
-            except KernelError as fault:
-                faults = [_in_block(f, index, len(order)) for f in fault.findings]
-                raise KernelError(_errors_first(core.findings() + faults + list(found))) from None
-            ops += count
-            found.update(dict.fromkeys(core.end_block()))
-    findings = core.findings() + list(found)
-    if any(f.severity == "error" for f in findings):
-        raise KernelError(_errors_first(findings))
-    return SimResult(len(order), ops, tuple(findings))
-
-
-def _errors_first(findings: list[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda found: found.severity != "error")
-
-
-def _engine(params: SimParams) -> Engine:
+def _engine(params: SimParams, meets: bool, leader: Any) -> Engine:
     if params.schedule == "program":
-        return Pipes(True) if params.detect_races else ProgramOrder()
+        return Pipes(True, meets, leader) if params.detect_races else ProgramOrder()
     seed = (params.seed or 0) if params.schedule == "random" else None
-    return QueuedPipes(params.detect_races, seed)
-
-
-def _in_block(finding: Finding, index: int, blocks: int) -> Finding:
-    """An error of a run, with the block it happened in when there are several."""
-    if blocks == 1:
-        return finding
-    return replace(finding, notes=(*finding.notes, (f"in block {index} of {blocks}", None)))
+    return QueuedPipes(params.detect_races, seed, meets, leader)
 
 
 @contextmanager

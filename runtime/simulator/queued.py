@@ -14,8 +14,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from ...tracer.trace import Op
-from .clocks import PIPES, SCALAR
-from .engine import Pipes
+from .clocks import PIPES, SCALAR, MeetingClocks
+from .engine import Pipes, Told
 from .registry import Work
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Token:
 
     __slots__ = ("clock", "done", "pipe")
 
-    def __init__(self, pipe: int, clock: tuple[int, ...], done: bool) -> None:
+    def __init__(self, pipe: int, clock: Any, done: bool) -> None:
         self.pipe = pipe
         self.clock = clock
         self.done = done
@@ -43,8 +43,14 @@ class Token:
 class QueuedPipes(Pipes):
     """The late schedule, or with a seed the random one."""
 
-    def __init__(self, detect_races: bool, seed: int | None) -> None:
-        super().__init__(detect_races)
+    def __init__(
+        self,
+        detect_races: bool,
+        seed: int | None,
+        meets: bool = False,
+        leader: Pipes | None = None,
+    ) -> None:
+        super().__init__(detect_races, meets, leader)
         self._seed = seed
         self._random = random.Random(seed)
         self._queues: list[deque[tuple[int, int, Any]]] = [deque() for _ in PIPES]
@@ -73,8 +79,11 @@ class QueuedPipes(Pipes):
 
     def release(self, pipe: int) -> Token:
         """A token that is set when the pipe has come this far."""
+        return self._token(pipe, self.clocks.release(pipe))
+
+    def _token(self, pipe: int, clock: Any) -> Token:
         queue = self._queues[pipe]
-        token = Token(pipe, self.clocks.release(pipe), not queue)
+        token = Token(pipe, clock, not queue)
         if queue:
             self._number += 1
             queue.append((self._number, SET, token))
@@ -93,6 +102,20 @@ class QueuedPipes(Pipes):
         """Everything issued so far is performed."""
         self.clocks.barrier()
         self._drain()
+
+    def settle(self) -> None:
+        """Perform everything issued so far."""
+        self._drain()
+
+    def tell(self, pipe: int) -> Told | None:
+        """What is over when the pipe comes this far, and the token that says when it has."""
+        assert isinstance(self.clocks, MeetingClocks)
+        known = self.clocks.tell(pipe)
+        return Told(known, ((self, self._token(pipe, known)),))
+
+    def force(self, token: Token) -> None:
+        """Another block needs what is before the token."""
+        self._force(token)
 
     def begin_run(self, core: Core) -> None:
         """The choices of the random schedule depend on the seed alone."""

@@ -15,6 +15,7 @@ from .shadow import Conflict, Stamp
 from .turns import Turns
 
 if TYPE_CHECKING:
+    from .cache import DataCache
     from .core import Core
 
 #: The name of an event that is set and not waited for, and the operation that sets it.
@@ -35,7 +36,7 @@ class Races:
 
     def __init__(self) -> None:
         self.conflicts: list[Conflict] = []
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[tuple[int, int, bool]] = set()
         self._findings: dict[tuple[object, ...], Finding] = {}
         self._core: Core | None = None
         self._turns: Turns | None = None
@@ -49,6 +50,10 @@ class Races:
         self._seen.clear()
         self._findings.clear()
 
+    def enter(self, core: Core) -> None:
+        """Another core of the launch goes on."""
+        self._core = core
+
     def findings(self) -> list[Finding]:
         """One finding a pair of lines, in the order found."""
         return list(self._findings.values())
@@ -58,7 +63,7 @@ class Races:
         assert self._turns is not None
         for conflict in self.conflicts:
             shadow, first, second, start, stop, _, writes = conflict
-            pair = (id(first.op), id(second.op))
+            pair = (id(first.op), id(second.op), first.block == second.block)
             if pair in self._seen or self._handled_by_cache(conflict):
                 continue
             self._seen.add(pair)
@@ -71,16 +76,18 @@ class Races:
             self._add(first, second, found)
         self.conflicts.clear()
 
-    def report_cached(self, op: Op, accesses: Sequence[Access]) -> None:
-        """Accesses of a pipe to bytes that the scalar unit's cache has not written back."""
+    def report_cached(self, op: Op, accesses: Sequence[Access], cache: DataCache) -> None:
+        """Accesses to bytes that a scalar unit's cache, maybe another core's, has not written."""
         assert self._core is not None
+        block = None if cache is self._core.cache else cache.block
         for shadow, start, stop, writes, which in accesses:
             if shadow is None or shadow.name != "GM":
                 continue
-            store = self._core.cache.dirty(start, stop)
-            if store is not None and (id(store), id(op)) not in self._seen:
-                self._seen.add((id(store), id(op)))
-                found = _in_cache(store, op, which, bool(writes))
+            store = cache.dirty(start, stop)
+            pair = (id(store), id(op), block is None)
+            if store is not None and pair not in self._seen:
+                self._seen.add(pair)
+                found = _in_cache(store, op, which, bool(writes), block)
                 self._findings.setdefault(("AT0210", *_lines(store, op)), found)
 
     def _unwaited(self, first: Stamp, second: Stamp) -> Unwaited | None:
@@ -212,27 +219,32 @@ def _again(first: Stamp, second: Stamp) -> bool:
 def _between_blocks(conflict: Conflict, which: int, turns: Turns) -> Finding:
     _, first, second, start, stop, first_writes, second_writes = conflict
     value = _named(second.op.args[which])
-    both = first_writes and second_writes
+    # Plain writes of several blocks may all be of the same data.
+    plain = first_writes and second_writes and first.atomic is second.atomic is None
     same = first.op is second.op
+    verb = "atomically writes" if second.atomic and second_writes else _verb(second_writes)
+    before = "atomically writes" if first.atomic and first_writes else _verb(first_writes)
     return finding(
         "AT0209",
         f"{_ORDER[first_writes, second_writes]} between blocks: {second.op.spec.name} in block "
-        f"{second.block}{turns.text(second)} {_verb(second_writes)} {stop - start} bytes of "
-        f"{describe(value)} that {'it' if same else first.op.spec.name} in block "
-        f"{first.block}{turns.text(first)} {_verb(first_writes)}",
+        f"{second.block}{turns.text(second)} {verb} {stop - start} bytes of {describe(value)} that "
+        f"{'it' if same else first.op.spec.name} in block {first.block}{turns.text(first)} "
+        f"{before}",
         second.op.site,
-        notes=[(f"block {first.block} {_verb(first_writes)} here", first.op.site)],
-        severity="warning" if both else "error",
-        hint="give each block its own part of the array: blocks run at once and in any order",
+        notes=[(f"block {first.block} {before} here", first.op.site)],
+        severity="warning" if plain else "error",
+        hint="give each block its own part of the array, or put sync_all() in between: blocks run "
+        "at once and in any order",
     )
 
 
-def _in_cache(store: Op, op: Op, which: int, writes: bool) -> Finding:
+def _in_cache(store: Op, op: Op, which: int, writes: bool, block: int | None) -> Finding:
     effect = "can be overwritten when the line is" if writes else "does not see it before it is"
+    whose = "the data cache: the copy" if block is None else f"the data cache of block {block}: it"
     return finding(
         "AT0210",
         f"{op.spec.name} {_verb(writes)} {describe(_named(op.args[which]))} where a scalar store "
-        f"is still in the data cache: the copy {effect} written back",
+        f"is still in {whose} {effect} written back",
         op.site,
         notes=[("stored here", store.site)],
         hint="write through data_copy, or call data_cache_clean_and_invalid after the store",

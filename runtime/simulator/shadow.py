@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple, TypeAlias
 
 from ...tracer.trace import Op
-from .clocks import Clock
+from .clocks import Clock, Far
 
 
 class Stamp(NamedTuple):
@@ -39,18 +39,24 @@ RawStamp: TypeAlias = "tuple[int, int, int, Op, Turn, Any]"
 #: The shadow, the first and the second access, the overlap's address range, whether each writes.
 Conflict: TypeAlias = "tuple[Shadow, Stamp, Stamp, int, int, bool, bool]"
 
-#: [end, last write, reads since by pipe]; reads of an earlier block are kept under -1.
+#: [end, last write, reads since by pipe, older writes that still count]; reads of an earlier block
+#: are kept under other keys.
 Cell: TypeAlias = "list[Any]"
 
 
 class Shadow:
-    """The accesses to the memory `name`. The cells are disjoint and sorted."""
+    """The accesses to the memory `name`. The cells are disjoint and sorted.
 
-    __slots__ = ("cells", "conflicts", "name", "starts")
+    `far` has, for each block whose core waits for others, what each of its pipes knows of them; no
+    other block is in order with any.
+    """
+
+    __slots__ = ("cells", "conflicts", "far", "name", "starts")
 
     def __init__(self, name: str, conflicts: list[Conflict]) -> None:
         self.name = name
         self.conflicts = conflicts
+        self.far: dict[int, list[Far]] = {}
         self.starts: list[int] = []
         self.cells: list[Cell] = []
 
@@ -58,6 +64,7 @@ class Shadow:
         """Forget all accesses."""
         self.starts.clear()
         self.cells.clear()
+        self.far.clear()
 
     def read(self, start: int, stop: int, stamp: RawStamp, clock: Clock) -> None:
         """Note a read by an operation whose pipe knows of `clock`."""
@@ -69,45 +76,92 @@ class Shadow:
             self._read(self.starts[index], self.cells[index], stamp, clock)
 
     def _read(self, start: int, cell: Cell, stamp: RawStamp, clock: Clock) -> None:
-        stop, last, reads = cell
+        stop, last, reads, older = cell
         pipe, _, block, _, _, _ = stamp
         if last is not None and (
-            last[2] != block or (last[0] != pipe and clock[last[0]] < last[1])
+            self._apart(last, stamp)
+            if last[2] != block
+            else last[0] != pipe and clock[last[0]] < last[1]
         ):
             self.conflicts.append((self, Stamp(*last), Stamp(*stamp), start, stop, True, False))
+        if older:
+            self._check_older(start, cell, stamp, clock, False)
         before = reads.get(pipe)
         if before is not None and before[2] != block:
-            reads[-1] = before
+            reads[(before[2], pipe) if self.far else -1] = before
         reads[pipe] = stamp
 
+    def _apart(self, first: RawStamp, second: RawStamp) -> bool:
+        """Whether nothing orders accesses of two blocks."""
+        far = self.far.get(second[2])
+        known = None if far is None else far[second[0]].get(first[2])
+        return known is None or known[first[0]] < first[1]
+
+    def _unordered(self, first: RawStamp, second: RawStamp, clock: Clock) -> bool:
+        """Whether nothing orders two accesses; `clock` is that of the second one's pipe."""
+        if first[2] != second[2]:
+            return self._apart(first, second)
+        return first[0] != second[0] and clock[first[0]] < first[1]
+
     def write(self, start: int, stop: int, stamp: RawStamp, clock: Clock) -> None:
-        """Note a write; the cells that it covers become one."""
+        """Note a write; the cells that it covers become one, unless older writes still count."""
         index = bisect_right(self.starts, start) - 1
         if index >= 0 and self.starts[index] == start and self.cells[index][0] == stop:
-            cell = self.cells[index]
-            self._check_write(start, cell, stamp, clock)
-            cell[1] = stamp
-            cell[2].clear()
-            return
-        first, end = self._cut(start, stop)
+            first, end = index, index + 1
+        else:
+            first, end = self._cut(start, stop)
         for index in range(first, end):
             self._check_write(self.starts[index], self.cells[index], stamp, clock)
-        self.starts[first:end] = [start]
-        self.cells[first:end] = [[stop, stamp, {}]]
+        if stamp[5] is not None:
+            for cell in self.cells[first:end]:
+                self._add(cell, stamp)
+        elif end - first == 1:
+            cell = self.cells[first]
+            cell[1], cell[3] = stamp, None
+            cell[2].clear()
+        else:
+            self.starts[first:end] = [start]
+            self.cells[first:end] = [[stop, stamp, {}, None]]
+
+    def _add(self, cell: Cell, stamp: RawStamp) -> None:
+        """An atomic write: what came before still counts for those that follow."""
+        last = cell[1]
+        if last is not None:
+            if cell[3] is None:
+                cell[3] = {}
+            cell[3][last[2], last[0], last[5]] = last
+        cell[1] = stamp
 
     def _check_write(self, start: int, cell: Cell, stamp: RawStamp, clock: Clock) -> None:
-        stop, last, reads = cell
+        stop, last, reads, older = cell
         pipe, _, block, _, _, atomic = stamp
         if (
             last is not None
-            and (last[2] != block or (last[0] != pipe and clock[last[0]] < last[1]))
+            and (
+                self._apart(last, stamp)
+                if last[2] != block
+                else last[0] != pipe and clock[last[0]] < last[1]
+            )
             and (atomic is None or atomic != last[5])
         ):
             self.conflicts.append((self, Stamp(*last), Stamp(*stamp), start, stop, True, True))
+        if older:
+            self._check_older(start, cell, stamp, clock, True)
         for before in reads.values():
-            if before[2] != block or (before[0] != pipe and clock[before[0]] < before[1]):
+            if self._unordered(before, stamp, clock):
                 self.conflicts.append(
                     (self, Stamp(*before), Stamp(*stamp), start, stop, False, True)
+                )
+
+    def _check_older(
+        self, start: int, cell: Cell, stamp: RawStamp, clock: Clock, writes: bool
+    ) -> None:
+        for before in cell[3].values():
+            if writes and stamp[5] is not None and stamp[5] == before[5]:
+                continue
+            if self._unordered(before, stamp, clock):
+                self.conflicts.append(
+                    (self, Stamp(*before), Stamp(*stamp), start, cell[0], True, writes)
                 )
 
     def _cut(self, start: int, stop: int) -> tuple[int, int]:
@@ -124,7 +178,7 @@ class Shadow:
             if index == len(starts) or starts[index] > at:
                 end = min(stop, starts[index]) if index < len(starts) else stop
                 starts.insert(index, at)
-                cells.insert(index, [end, None, {}])
+                cells.insert(index, [end, None, {}, None])
             elif cells[index][0] > stop:
                 self._split(index, stop)
             at = cells[index][0]
@@ -132,7 +186,7 @@ class Shadow:
         return first, index
 
     def _split(self, index: int, at: int) -> None:
-        end, last, reads = self.cells[index]
+        end, last, reads, older = self.cells[index]
         self.cells[index][0] = at
         self.starts.insert(index + 1, at)
-        self.cells.insert(index + 1, [end, last, dict(reads)])
+        self.cells.insert(index + 1, [end, last, dict(reads), dict(older) if older else None])

@@ -303,14 +303,64 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0213",
+        "atomic-dtype",
+        "A copy of integers while atomic writes are of floats",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensor(out.dtype, asc.TPosition.VECOUT, 0, 16)
+            asc.duplicate(local, 1, 16)
+            asc.set_flag(asc.HardEvent.V_MTE3, 0)
+            asc.wait_flag(asc.HardEvent.V_MTE3, 0)
+            asc.set_atomic_add(asc.float32)
+            asc.data_copy(gm, local, 16)
+        """,
+    ),
+    refused(
+        "AT0212",
+        "in-a-branch",
+        "A barrier of all blocks that only some come to",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            if asc.get_block_idx() == 0:
+                asc.sync_all()
+        """,
+        blocks=3,
+    ),
+    refused(
         "AT0304",
         "chip",
-        "An operation whose support by the chip is not known",
+        "A chip that is not in the table",
         """
-        @asc.jit(soc="Ascend310P3")
+        @asc.jit(soc="Ascend610")
         def kernel(out: asc.GlobalAddress):
             local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
             asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "operation",
+        "An operation whose support by the chip is not known",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.fused_mul_add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0304",
+        "memory",
+        "A position whose memory the chip does not have",
+        """
+        @asc.jit(soc="Ascend910A")
+        def kernel(out: asc.GlobalAddress):
+            asc.TBuf(asc.TPosition.C2)
         """,
     ),
     refused(
@@ -343,6 +393,36 @@ ROWS: list[Refused] = [
         def kernel(out: asc.GlobalAddress):
             asc.inline("AscendC::PipeBarrier<PIPE_ALL>();")
         """,
+    ),
+    refused(
+        "AT0308",
+        "automatic-and-placed",
+        "An automatic tensor beside one at an address",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            local = asc.LocalTensorAuto(out.dtype, 64)
+            other = asc.LocalTensor(out.dtype, asc.TPosition.VECIN, 0, 64)
+            asc.data_copy(local, gm, 64)
+            asc.add(other, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0308",
+        "automatic-size",
+        "An automatic tensor whose size changes from iteration to iteration",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in asc.range(n):
+                local = asc.LocalTensorAuto(out.dtype, (i + 1) * 8)
+                asc.data_copy(local, gm, 8)
+        """,
+        2,
     ),
     refused(
         "AT0401",

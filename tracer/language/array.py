@@ -65,10 +65,14 @@ class Array(Value):
     @classmethod
     def make(cls, type: ArrayType, values: tuple[Any, ...]) -> Array:
         """A new array with its first values (none: zero)."""
-        recorder = current("array")
-        self = cls(type, recorder.block)
+        return cls.filled(type, rows.ARRAY, (values,))
+
+    @classmethod
+    def filled(cls, type: ArrayType, spec: Any, args: tuple[Any, ...]) -> Array:
+        """A new array that the operation of a row fills."""
+        self = cls(type, current(spec.name).block)
         self._root, self._path = self, ()
-        record_new(rows.ARRAY, (values,), self)
+        record_new(spec, args, self)
         return self
 
     @classmethod

@@ -10,6 +10,7 @@ from ..ops.spec import OpFunction
 from ..trace import Value, current
 from .enums import HARDWARE, MEMORY, Hardware, TPosition
 from .pipe import is_on_chip, require_constant
+from .positions import require_memory
 from .types import (
     DEFAULT_POOL_BUFFERS,
     AllocatorType,
@@ -42,6 +43,7 @@ class TBuf(Value):
                 recorder.site(),
                 hint="asc.TPosition.VECCALC for temporaries of vector operations",
             )
+        require_memory("TBuf", pos, MEMORY[pos])
         super().__init__(BufType(pos), recorder.block)
         self.buffer: BufferInfo | None = None
         recorder.record(rows.TBUF, rows.TBUF.forms[0], (pos,), self)
@@ -58,9 +60,11 @@ class TBufPool(Value):
 
     Several pools may have the same memory (`init_buf_pool(pool, len, share_buf)`), one stage of a
     kernel after another. `buf_id_size` is how many buffers it may hand out, at most 16.
+
+    `epoch` counts how often it was reset or given memory, `above` is what gave it that.
     """
 
-    __slots__ = ("buffer", "epoch")
+    __slots__ = ("above", "buffer", "epoch")
 
     def __init__(self, pos: TPosition, buf_id_size: int = DEFAULT_POOL_BUFFERS) -> None:
         recorder = current("TBufPool")
@@ -83,6 +87,7 @@ class TBufPool(Value):
         super().__init__(PoolType(pos, int(buf_id_size)), recorder.block)
         self.buffer: BufferInfo | None = None
         self.epoch = 0
+        self.above: Any = None
         spec = rows.TBUF_POOL
         recorder.record(spec, spec.forms[0], (pos, buf_id_size), self)
 
@@ -95,11 +100,24 @@ class TBufPool(Value):
 
 
 class TBufHandle(Value):
-    """What custom pools, which are written in C++, name a buffer by (`AscendC::TBufHandle`)."""
+    """What pools that are written in C++ name a buffer by (`AscendC::TBufHandle`).
+
+    Such a pool (`EXTERN_IMPL_BUFPOOL`) hands it out by `GetBufHandle`; Python has no such pool, so
+    a kernel cannot make one: AT0306.
+    """
 
     __slots__ = ()
 
-    def __init__(self, type: HandleType, block: Any, node: Any = None, name: str = "") -> None:
+    def __init__(
+        self, type: HandleType | None = None, block: Any = None, node: Any = None, name: str = ""
+    ) -> None:
+        if not isinstance(type, HandleType):
+            raise error(
+                "AT0306",
+                "a TBufHandle comes from a pool that is written in C++",
+                current("TBufHandle").site(),
+                hint="TBufPool.init_buffer gives queues and TBufs memory of a pool",
+            )
         super().__init__(type, block, node, name)
 
 
@@ -121,6 +139,7 @@ class LocalMemAllocator(Value):
                 recorder.site(),
                 hint="an on-chip memory, such as asc.Hardware.UB",
             )
+        require_memory("LocalMemAllocator", hard, HARDWARE[hard])
         super().__init__(AllocatorType(hard), recorder.block)
         spec = rows.LOCAL_MEM_ALLOCATOR
         recorder.record(spec, spec.forms[0], (hard,), self)

@@ -145,6 +145,33 @@ class CacheRwMode(IntEnum):
     RW = 3
 
 
+class AtomicDtype(IntEnum):
+    """Dtype of atomic writes, or that there are none (`AtomicDtype`)."""
+
+    ATOMIC_NONE = 0
+    ATOMIC_F32 = 1
+    ATOMIC_F16 = 2
+    ATOMIC_S16 = 3
+    ATOMIC_S32 = 4
+    ATOMIC_S8 = 5
+    ATOMIC_BF16 = 6
+
+
+class AtomicOp(IntEnum):
+    """What atomic writes do (`AtomicOp`)."""
+
+    ATOMIC_SUM = 0
+
+
+class MemDsbT(IntEnum):
+    """Whose accesses `data_sync_barrier` waits for: all, global memory, UB (`MemDsbT`)."""
+
+    ALL = 0
+    DDR = 1
+    UB = 2
+    SEQ = 3
+
+
 class DataFormat(IntEnum):
     """Layout of a tensor's data (`DataFormat`)."""
 

@@ -30,3 +30,21 @@ def static_assert(test: bool, message: str | None = None) -> None:
             current("static_assert").site(),
             hint="the condition is about constants: dtypes, ConstExpr arguments, Python values",
         )
+
+
+def ascend_is_aic() -> bool:
+    """Whether the kernel runs on a cube core (`ASCEND_IS_AIC`): False, known while tracing.
+
+    asctrace makes kernels of vector cores. Raises AT0105 outside a kernel.
+    """
+    current("ascend_is_aic")
+    return False
+
+
+def ascend_is_aiv() -> bool:
+    """Whether the kernel runs on a vector core (`ASCEND_IS_AIV`): True, known while tracing.
+
+    asctrace makes kernels of vector cores. Raises AT0105 outside a kernel.
+    """
+    current("ascend_is_aiv")
+    return True

@@ -10,6 +10,7 @@ from ..ops import framework as rows
 from ..ops.spec import OpFunction
 from ..trace import Op, Value, current, describe
 from .enums import MEMORY, TPosition
+from .positions import require_memory
 from .types import BufferInfo, PipeType, QueueType
 
 _BOUND_TO_SOURCE = (TPosition.GM, TPosition.CO2)
@@ -108,6 +109,7 @@ class TQueBind(Value):
                 hint="TQueBind(asc.TPosition.VECIN, asc.TPosition.VECOUT, 1): two positions of "
                 "which one is on the chip, a depth from 0 up",
             )
+        require_memory("TQueBind", position, MEMORY[position])
         super().__init__(
             QueueType(position, int(depth), src, dst, int(mask)), recorder.block
         )  # fmt: skip
@@ -152,6 +154,7 @@ class TQue(TQueBind):
                 hint="TQue(asc.TPosition.VECIN, 2): a position on the chip that data enters or "
                 "leaves at (a TBuf is at VECCALC), a depth from 0 up",
             )
+        require_memory("TQue", pos, MEMORY[pos])
         Value.__init__(self, QueueType(pos, int(depth)), recorder.block)
         self.buffer = None
         recorder.record(rows.TQUE, rows.TQUE.forms[0], (pos, depth), self)

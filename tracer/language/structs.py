@@ -269,6 +269,23 @@ DECLARED: Final[dict[str, Declared]] = {
             ("uint32_t", "shape_value", 0),
         ),
     ),
+    "CheckLocalMemoryIAParam": Declared(
+        "What `check_local_memory_ia` watches: `enable_bit` is one of four registers, `start_addr` "
+        "and `end_addr` are in blocks of 32 bytes; the part begins behind `start_addr` and ends "
+        "with `end_addr`. `is_enable` switches the register on or off.",
+        (
+            ("uint8_t", "enable_bit", 0),
+            ("uint32_t", "start_addr", 0),
+            ("uint32_t", "end_addr", 0),
+            ("bool", "is_scalar_read", False),
+            ("bool", "is_scalar_write", False),
+            ("bool", "is_vector_read", False),
+            ("bool", "is_vector_write", False),
+            ("bool", "is_mte_read", False),
+            ("bool", "is_mte_write", False),
+            ("bool", "is_enable", False),
+        ),
+    ),
     "InitConstValueParams": Declared(
         "What `init_const_value` fills: `repeat_times` stretches of `block_num` blocks (32 bytes "
         "in L1) with `dst_gap` blocks between them, with `init_value`.",

@@ -14,6 +14,7 @@ from ..ops.spec import KINDS, OpFunction, OpSpec, record
 from ..trace import Value, current, describe
 from .dtypes import DataType
 from .enums import MEMORY, TPosition
+from .positions import require_memory
 from .types import BufferInfo, GlobalPointerType, GlobalTensorType, LocalTensorType
 
 _is_int = KINDS["int"][1]
@@ -259,6 +260,7 @@ class LocalTensor(Value):
             _check_extent(what, value, recorder.site())
         addr, tile_size = (v if isinstance(v, Value) else int(v) for v in (addr, tile_size))
         memory = MEMORY[pos]
+        require_memory("LocalTensor", pos, memory)
         unit = recorder.trace.chip.alignment[memory]
         if not isinstance(addr, Value) and addr % unit:
             raise error(

@@ -194,6 +194,30 @@ class ShapeInfoType(metaclass=_Interned):
         return "ShapeInfo"
 
 
+class ListTensorDescType(metaclass=_Interned):
+    """`AscendC::ListTensorDesc`."""
+
+    __slots__ = ()
+
+    cpp: ClassVar[str] = "AscendC::ListTensorDesc"
+
+    def __repr__(self) -> str:
+        return "ListTensorDesc"
+
+
+class TensorDescType(metaclass=_Interned):
+    """`AscendC::TensorDesc<T>`."""
+
+    __slots__ = ("cpp", "dtype")
+
+    def __init__(self, dtype: DataType) -> None:
+        self.dtype = dtype
+        self.cpp = f"AscendC::TensorDesc<{dtype.cpp}>"
+
+    def __repr__(self) -> str:
+        return f"TensorDesc of {self.dtype}"
+
+
 class ArrayType(metaclass=_Interned):
     """`T name[length]`, an array of the scalar unit; `element` is a dtype or a struct's type.
 
@@ -255,8 +279,9 @@ class BufferInfo:
     runtime scalar) each. `address` in bytes for tensors made at an address, None for what a pipe,
     pool or allocator places: `parent` is then the pool or allocator (None: the pipe), `shares` the
     pool whose memory a pool uses again. `epoch` counts the resets before: memory of different
-    epochs is the same memory. `tensors` has the type and the elements of a tensor in one of the
-    buffers, by dtype, once there was one.
+    epochs is the same memory. `resets` has the epochs of the pool and of all above it, `within` is
+    the row that the pool has its memory by. `tensors` has the type and the elements of a tensor in
+    one of the buffers, by dtype, once there was one.
     """
 
     owner: Value
@@ -268,6 +293,8 @@ class BufferInfo:
     parent: Value | None = None
     shares: BufferInfo | None = None
     epoch: int = 0
+    resets: tuple[int, ...] = ()
+    within: BufferInfo | None = None
     tensors: dict[DataType, tuple[Any, int | None]] = field(default_factory=dict, repr=False)
 
     @property

@@ -344,7 +344,8 @@ def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -
         if fault := way.check(spec, call, values, recorder.site()):
             raise fault
         return
-    whole = (key, values)
+    # An integer equals a float of the same value, which is refused.
+    whole = (key, values, *map(type, values))
     reached = _REACHED.get(whole)
     if reached is None:
         if fault := way.check(spec, call, values, recorder.site()):

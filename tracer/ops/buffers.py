@@ -21,7 +21,8 @@ _POSITION = Param("pos", "position", "template")
 _DTYPE = Param("dtype", "dtype", "template")
 
 
-def _product(shape: Any) -> Any:
+def product(shape: Any) -> Any:
+    """Number of elements of a shape, recorded where it is a runtime value."""
     size: Any = 1
     for dim in shape:
         size = size * dim
@@ -36,9 +37,11 @@ def _request(form: Form, args: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
     buf = args[0]
     if form.name == "offset":
         return buf, args[3], args[1], args[2]
+    if form.name == "automatic":
+        return buf, args[1], args[2], 0
     length = args[2] if form.name == "get" else None
     shape = args[-1]
-    return buf, args[1], _product(shape) if length is None and shape else length, 0
+    return buf, args[1], product(shape) if length is None and shape else length, 0
 
 
 def _check_get(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
@@ -140,6 +143,19 @@ TBUF_GET_WITH_OFFSET = register(
     )
 )
 
+AUTO_TENSOR = register(
+    OpSpec(
+        "LocalTensorAuto.__init__",
+        "Get",
+        "framework",
+        "A tensor of `size` elements whose buffer asctrace places (`Get<T>(len)`); what it holds "
+        "is undefined.",
+        (Form("automatic", (_BUF, _DTYPE, Param("size", "int", cpp="uint32_t"))),),
+        method=True,
+        result=_get_result,
+    )
+)
+
 
 # -- TBufPool -----------------------------------------------------------------------------------
 
@@ -181,6 +197,9 @@ def _check_pool(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recor
         pool, pool.type.position, 1, length, site, None, parent, shares, manager.epoch
     )
     _note(recorder, manager, pool, info)
+    # What it gave out before is over: it begins at its start again.
+    pool.epoch += pool.above is not None
+    pool.above = manager
 
 
 def _check_nested(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:

@@ -56,10 +56,21 @@ def check_positive(recorder: Recorder, owner: Value, num: Any, length: Any) -> N
             )
 
 
+def _resets(manager: Any) -> tuple[int, ...]:
+    """The epochs of a pool and of all above it, up to the pipe."""
+    out = []
+    while manager is not None:
+        out.append(manager.epoch)
+        manager = getattr(manager, "above", None)
+    return tuple(out)
+
+
 def note_buffer(recorder: Recorder, manager: Any, owner: Any, info: BufferInfo) -> None:
     """Enter a queue, buffer or pool into the buffer table; AT0202 when it is there already."""
     before = owner.buffer
-    if before is not None and before.epoch == info.epoch and before.parent is info.parent:
+    info.resets = _resets(manager)
+    info.within = getattr(manager, "buffer", None)
+    if before is not None and before.resets == info.resets and before.parent is info.parent:
         raise error(
             "AT0202",
             f"{describe(owner)} gets buffers a second time",

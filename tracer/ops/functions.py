@@ -20,10 +20,14 @@ def load_all() -> None:
 
 
 def functions() -> dict[str, OpFunction]:
-    """Name -> callable of each row that is neither a method, a class nor a scalar expression."""
+    """Name -> callable of each row that is neither a method, a class nor a scalar expression.
+
+    A row that is not called as it is recorded names its own subclass of `OpFunction`, as
+    `extra["function"]`.
+    """
     load_all()
     return {
-        name: OpFunction(spec)
+        name: spec.extra.get("function", OpFunction)(spec)
         for name, spec in TABLE.items()
         if "." not in name and spec.family != "construct"
     }

@@ -18,12 +18,15 @@ from ..diagnostics import error
 from ..language.dtypes import DataType
 from ..language.enums import (
     CMPMODE,
+    AtomicDtype,
+    AtomicOp,
     CacheLine,
     CacheMode,
     CacheRwMode,
     DcciDst,
     HardEvent,
     Hardware,
+    MemDsbT,
     PipeID,
     RoundMode,
     SelMode,
@@ -37,12 +40,14 @@ from ..language.types import (
     GlobalPointerType,
     GlobalTensorType,
     HandleType,
+    ListTensorDescType,
     LocalTensorType,
     PipeType,
     PoolType,
     QueueType,
     ShapeInfoType,
     StructType,
+    TensorDescType,
 )
 from ..trace import Recorder, Value, current, describe
 
@@ -219,6 +224,7 @@ STRUCTS: Final = _Structs(
     nz2nd="Nz2NdParamsFull",
     slice="SliceInfo",
     init_const="InitConstValueParams",
+    check_params="CheckLocalMemoryIAParam",
 )
 
 #: What a parameter accepts: the words for messages and the test.
@@ -240,6 +246,8 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "pool": ("a TBufPool", _of_type(PoolType)),
     "opt_pool": ("a TBufPool or None", lambda v: v is None or _of_type(PoolType)(v)),
     "handle": ("a TBufHandle", _of_type(HandleType)),
+    "list_desc": ("a ListTensorDesc", _of_type(ListTensorDescType)),
+    "tensor_desc": ("a TensorDesc", _of_type(TensorDescType)),
     "allocator": ("a LocalMemAllocator", _of_type(AllocatorType)),
     "position": ("an asc.TPosition", _is_a(TPosition)),
     "opt_position": ("an asc.TPosition", lambda v: v is None or isinstance(v, TPosition)),
@@ -247,6 +255,7 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cache_mode": ("an asc.CacheMode", _is_a(CacheMode)),
     "cache_rw_mode": ("an asc.CacheRwMode", _is_a(CacheRwMode)),
     "shape_info": ("an asc.ShapeInfo", _is_a(ShapeInfo)),
+    "opt_shape_info": ("an asc.ShapeInfo or None", lambda v: v is None or isinstance(v, ShapeInfo)),
     "shape_value": ("a shape of get_shape_info", _of_type(ShapeInfoType)),
     "data": ("a struct or array", _is_data),
     "path": ("field names and indices", _is_a(tuple)),
@@ -256,6 +265,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("text", _is_a(str)),
     "event": ("an asc.HardEvent", _is_a(HardEvent)),
     "pipe_id": ("an asc.PipeID", _is_a(PipeID)),
+    "atomic_dtype": ("an asc.AtomicDtype", _is_a(AtomicDtype)),
+    "atomic_op": ("an asc.AtomicOp", _is_a(AtomicOp)),
+    "mem_dsb": ("an asc.MemDsbT", _is_a(MemDsbT)),
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),

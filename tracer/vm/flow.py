@@ -53,6 +53,7 @@ class Flow:
         "_loop_stops",
         "_onward",
         "_raises",
+        "_ways",
         "instrs",
         "leaders",
         "loop_of",
@@ -88,6 +89,7 @@ class Flow:
         self._joins: dict[Any, frozenset[int]] = {}
         self._raises: dict[Any, bool] = {}
         self._loop_stops: dict[Any, frozenset[int]] = {}
+        self._ways: dict[Any, tuple[int, ...]] = {}
 
     def leader(self, pc: int) -> int:
         """The label of the block an instruction stands in."""
@@ -189,9 +191,26 @@ class Flow:
         return seen
 
     def _ways_out(self, loop: NaturalLoop, stops: frozenset[int]) -> tuple[int, ...]:
-        """Where a loop goes on: nothing is shared with a later iteration's exception."""
-        ends = sorted(self.loop_stops(loop, stops))
-        return tuple(n for n in ends if not self.only_raises(n, _NOWHERE))
+        """Where a loop goes on: where its exits come together, or go round in an outer loop.
+
+        Nothing is shared with a later iteration's exception.
+        """
+        key = (loop.header, stops)
+        found = self._ways.get(key)
+        if found is None:
+            ends = self.loop_stops(loop, stops)
+            around = [
+                p
+                for p in self.loop_of[loop.header]
+                if p.header not in stops and p.header != loop.header
+            ]
+            seen = 0
+            for n in loop.exits:
+                seen |= self._reach(n, stops | ends, around)
+            ends |= {p.header for p in around if seen >> p.header & 1}
+            ways = [n for n in sorted(ends) if not self.only_raises(n, _NOWHERE)]
+            found = self._ways[key] = tuple(ways)
+        return found
 
     def reaches(self, start: int, goal: int, within: int) -> bool:
         """Whether `goal` is reachable from `start` through the leaders in `within`."""

@@ -60,6 +60,16 @@ class NeedsUnroll(Signal):
         self.site = site
 
 
+class Widen(Signal):
+    """A loop's variable was taken for an integer, and meets a float: trace the loop again."""
+
+    def __init__(self, tracer: Any, location: Any, dtype: Any) -> None:
+        super().__init__()
+        self.tracer = tracer
+        self.location = location
+        self.dtype = dtype
+
+
 class Poison:
     """A name whose values on the paths that met here cannot be one C++ variable.
 

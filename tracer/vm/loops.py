@@ -16,7 +16,7 @@ from ..language.scalar import Scalar, Sign, compare, convert, nonneg
 from ..trace import Assign, Block, Declare, If, Jump, Loop, Op, Value, walk
 from .control import Snapshot, land, resolve, run_first, run_region
 from .flow import NaturalLoop
-from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison
+from .frame import RETURNS, UNBOUND, Frame, NeedsUnroll, Path, Poison, Widen
 from .heap import Entry, kind_of, what_is
 from .merge import (
     adopt,
@@ -26,6 +26,7 @@ from .merge import (
     spelled,
     variable,
     variable_type,
+    widen,
 )
 from .ranges import RangeState
 
@@ -71,9 +72,6 @@ class LoopTracer:
         #: Location -> its value before the loop and where it got that, the same after an iteration.
         self.changes: dict[Any, tuple[Any, Site, Any, Site]] = {}
         self.entry_heap: dict[int, dict[Any, Any]] = {}
-        #: Locations that got a type after some pass, and those that a pass left with none.
-        self.learned: list[Any] = []
-        self.doubts: list[tuple[dict[Any, Any], Any, Any]] = []
         self.header_slots: list[Any] = []
         self.header_heap: dict[int, Any] = {}
         self.node: Loop | None = None
@@ -91,18 +89,43 @@ class LoopTracer:
 
     def trace(self) -> int | list[Path]:
         """Trace the loop; returns how the run goes on."""
-        for _ in range(200):
-            paths = self._pass()
-            back = [p for p in paths if p.dest == self.loop.header]
-            if self._fits(back):
-                return self._finish(back, [p for p in paths if p.dest != self.loop.header])
-            self.entry.restore(self.vm, self.frame, truncate=True)
+        try:
+            for _ in range(200):
+                try:
+                    paths = self._pass()
+                    back = [p for p in paths if p.dest == self.loop.header]
+                    if self._fits(back):
+                        return self._finish(back, [p for p in paths if p.dest != self.loop.header])
+                except Widen as widen:
+                    if widen.tracer is not self:
+                        raise
+                    self._assume(widen.location, widen.dtype)
+                self.entry.restore(self.vm, self.frame, truncate=True)
+        finally:
+            for var in self.vars.values():
+                self.vm.provisional.pop(id(var), None)
         raise error("AT0901", "the types of a loop's variables do not settle", self.site)
+
+    def _assume(self, location: Any, dtype: DataType) -> None:
+        """Give a variable another type from the next pass on."""
+        parts: list[int] = []
+        while location[0] == "part":
+            parts.insert(0, location[2])
+            location = location[1]
+        if location[0] == "slot":
+            self.assumed.slots[location[1]] = _with_part(
+                self.assumed.slots[location[1]], parts, dtype
+            )
+        else:
+            key = location[1:]
+            self.assumed.heap[key] = _with_part(self.assumed.heap[key], parts, dtype)
 
     def _pass(self) -> list[Path]:
         vm, frame = self.vm, self.frame
         body = Block(vm.block)
         self.node = Loop(body, self.site)
+        for var in self.vars.values():
+            vm.provisional.pop(id(var), None)
         self.vars = {}
         for slot, type_ in self.assumed.slots.items():
             name = frame.code.slot_names[slot]
@@ -155,6 +178,8 @@ class LoopTracer:
             )
         var = variable(type_, self.vm.block, name)
         self.vars[location] = var
+        if isinstance(value, int) and isinstance(type_, DataType) and type_.kind != "f":
+            self.vm.provisional[id(var)] = (self, location, var)
         if value is UNBOUND:
             # Only the value of the last iteration is read, after the loop.
             self.vm.block.nodes.append(Declare(var, None, self.site))
@@ -201,8 +226,6 @@ class LoopTracer:
 
     def _fits(self, back: list[Path]) -> bool:
         ok = self._signs_fit(back)
-        self.doubts = []
-        learned = len(self.learned)
         for slot in range(len(self.header_slots)):
             if not self.live >> slot & 1:
                 continue
@@ -215,23 +238,7 @@ class LoopTracer:
             for key, (entry, state) in path.heap.items():
                 if not self._object_fits(key, entry, state):
                     ok = False
-        if len(self.learned) == learned:
-            # Nothing else changes any more, so these are what they seem.
-            for types, location, new in self.doubts:
-                types[location] = new
         return ok
-
-    def _learn(self, types: dict[Any, Any], location: Any, new: Any) -> None:
-        """Assume a type from the next pass on.
-
-        Poison only when no other location changes: the value may be a variable that was taken for
-        an integer, which another pass makes a float.
-        """
-        if _is_poison(new):
-            self.doubts.append((types, location, new))
-        else:
-            types[location] = new
-            self.learned.append(location)
 
     def _signs_fit(self, back: list[Path]) -> bool:
         """Whether the variables whose sign mattered keep it."""
@@ -271,7 +278,7 @@ class LoopTracer:
         new = self._weaken(type_, before, head, value)
         if new == type_:
             return True
-        self._learn(self.assumed.slots, slot, new)
+        self.assumed.slots[slot] = new
         code, _, parent = self.site  # type: ignore[misc]
         made = (code, self.entry.set_at.get(slot, 0), parent)
         changed = (code, path.set_at.get(slot, self.loop.header), parent)
@@ -295,6 +302,7 @@ class LoopTracer:
         else:
             found = variable_type([entry, value])
         if found is None:
+            widen(self.vm, [entry, value])
             return None
         if isinstance(type_, DataType) and isinstance(found, DataType) and type_ is not found:
             if found.kind == "f" and type_.is_int() and not isinstance(entry, Scalar):
@@ -333,7 +341,7 @@ class LoopTracer:
             first = self.entry_heap.get(key, head)[location]
             new = self._weaken(type_, first, before, value)
             if new != type_:
-                self._learn(self.assumed.heap, (key, location), new)
+                self.assumed.heap[key, location] = new
                 self.assumed.entries[key] = entry
                 self.changes["heap", key, location] = (first, self.site, value, entry.site)
                 ok = False
@@ -433,9 +441,12 @@ class LoopTracer:
             block.nodes.append(Jump("continue", path.site))
 
 
-def _is_poison(type_: Any) -> bool:
-    """Whether a location, or a part of its tuple, can have no variable."""
-    return type_ is None or (isinstance(type_, tuple) and any(map(_is_poison, type_)))
+def _with_part(type_: Any, parts: list[int], dtype: DataType) -> Any:
+    """A type with the one at `parts` of its tuples exchanged."""
+    if not parts:
+        return dtype
+    first, *rest = parts
+    return (*type_[:first], _with_part(type_[first], rest, dtype), *type_[first + 1 :])
 
 
 def is_tail(block: Block, body: Block, taken: set[int]) -> bool:

@@ -130,6 +130,7 @@ class Machine(Recorder):
         "local_functions",
         "options",
         "param_values",
+        "provisional",
         "raised",
         "recorded",
         "signs",
@@ -167,6 +168,8 @@ class Machine(Recorder):
         self.exception_sites: dict[int, tuple[BaseException, Site]] = {}
         self.raised: dict[int, BaseException] = {}
         self.watched: list[Watched] = []
+        #: Variables of loops being traced that began with an integral constant: whose, and where.
+        self.provisional: dict[int, tuple[LoopTracer, Any, Value]] = {}
 
     # -- what the recorder offers to operations -----------------------------------------------
 
@@ -524,6 +527,10 @@ def trace_function(
     finally:
         sys.setrecursionlimit(limit)
         swap_current(before)
+    if trace.automatic:
+        from ..auto import expand
+
+        expand(trace)
     return TraceResult(trace, vm.guards.checker(), vm.signs, vm.cacheable)
 
 

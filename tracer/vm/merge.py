@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..diagnostics import Site, error
-from ..language.dtypes import DataType, int32, of_constant, promote
+from ..language.dtypes import DataType, float32, int32, of_constant, promote
 from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
-from .frame import ABSENT, RETURNS, UNBOUND, Frame, Path, Poison
+from .frame import ABSENT, RETURNS, UNBOUND, Frame, Path, Poison, Widen
 from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
 from .objects import type_lookup
 
@@ -137,6 +137,21 @@ def variable_type(values: list[Any]) -> Any:
     return None
 
 
+def widen(vm: Machine, values: list[Any]) -> None:
+    """Where values of no common type meet: was one an integer only because a constant was?
+
+    The variable of a loop that begins with an integral constant is an integer until a float shows
+    up; then the loop is traced again (`Widen`).
+    """
+    floats = [v for v in values if isinstance(v, Scalar) and v.type.kind == "f"]
+    dtype = floats[0].type if floats else float32
+    if floats or any(isinstance(v, float) for v in values):
+        for value in values:
+            found = vm.provisional.get(id(value))
+            if found is not None:
+                raise Widen(found[0], found[1], dtype)
+
+
 class Merger:
     """Merges the values of several paths; `finish` writes the assignments.
 
@@ -181,6 +196,7 @@ class Merger:
             return known[0]
         type_ = variable_type(known)
         if type_ is None:
+            widen(self.vm, known)
             return self._poison(name, known, sites[: len(known)])
         return self._assign(name, type_, values)
 
@@ -188,6 +204,7 @@ class Merger:
         type_ = variable_type(values)
         if type_ is not None:
             return self._assign(name, type_, values)
+        widen(self.vm, values)
         kinds = {type(v) for v in values}
         if len(kinds) == 1:
             kind = kinds.pop()
