@@ -15,6 +15,7 @@ from ..tracer.chip import CHIPS, Chip, chip, normal, unknown
 from ..tracer.diagnostics import Finding, KernelWarning, finding
 from ..tracer.trace import current, in_trace
 from . import cann, platform
+from .compiler.options import ARCHES
 
 FOLDERS = ("data/platform_config", "compiler/data/platform_config")
 #: Memories of a chip by their key in the section AICoreSpec.
@@ -76,9 +77,14 @@ def _from_file(name: str, path: Path, changed: int) -> Chip:
             memory[place] = size
     for problem in problems:
         warnings.warn(KernelWarning(_problem(path, problem)), stacklevel=4)
+    both = numbers.get("ai_core_cnt", base.cube_cores)
+    cube, vector = numbers.get("cube_core_cnt", both), numbers.get("vector_core_cnt")
+    if not ARCHES[base.arch].split:
+        # A core has both units; what the file calls vector cores is something more.
+        cube = vector = both
     found = base._replace(
-        cube_cores=numbers.get("cube_core_cnt", numbers.get("ai_core_cnt", base.cube_cores)),
-        vector_cores=numbers.get("vector_core_cnt", base.vector_cores),
+        cube_cores=cube,
+        vector_cores=base.vector_cores if vector is None else vector,
         memory=MappingProxyType(memory),
     )
     # One object as long as nothing differs: profiles are compared and are keys.

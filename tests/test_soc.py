@@ -102,6 +102,12 @@ def test_chip_that_only_the_installation_knows(made: Cann) -> None:
     assert found.memory["L1"] == chip("Ascend910B1").memory["L1"]
 
 
+def test_cores_with_both_units(made: Cann) -> None:
+    made.platform("Ascend310P3", "[SoCInfo]\nai_core_cnt=6\nvector_core_cnt=7\n")
+    found = soc.profile("Ascend310P3")
+    assert (found.cube_cores, found.vector_cores) == (6, 6)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -102,9 +102,10 @@ def run(job: Job, tools: Toolchain) -> Binary:
 
 
 def _elsewhere(task: _Task, place: cache.Cache) -> cache.Entry:
-    """The same without the cache."""
+    """The same without the cache; what this process has compiled so before, it has."""
     try:
-        return place.publish(task.key, task.compile(place))
+        found = None if task.job.must_run() else place.find(task.key)
+        return found or place.publish(task.key, task.compile(place))
     except OSError as problem:
         raise error(
             "AT0505",
