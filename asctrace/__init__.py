@@ -107,6 +107,7 @@ __all__ = [
     "Hardware",
     "Kernel",
     "KernelError",
+    "KernelType",
     "KernelWarning",
     "LaunchInfo",
     "ListTensorDesc",
@@ -119,6 +120,7 @@ __all__ = [
     "MrgSort4Info",
     "MrgSortSrcList",
     "PipeID",
+    "Profile",
     "Property",
     "ReduceOrder",
     "RoundMode",
@@ -145,6 +147,8 @@ __all__ = [
     "bfloat16",
     "bool_",
     "ceildiv",
+    "core_num",
+    "current_soc",
     "float16",
     "float32",
     "float_",
@@ -156,6 +160,10 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "l0a_size",
+    "l0b_size",
+    "l0c_size",
+    "l1_size",
     "pad_t",
     "property",
     "range",
@@ -163,6 +171,7 @@ __all__ = [
     "shared_tmp_size",
     "static_assert",
     "static_range",
+    "ub_size",
     "uint8",
     "uint16",
     "uint32",
@@ -175,16 +184,35 @@ __all__ += sorted(_functions)
 __all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
-    from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
+    from .runtime.compiler import KernelType
+    from .runtime.results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .runtime.simulator import SimParams
+    from .runtime.soc import (
+        core_num,
+        current_soc,
+        l0a_size,
+        l0b_size,
+        l0c_size,
+        l1_size,
+        ub_size,
+    )
 
 #: What is loaded when it is asked for first, and from where.
 _LATER = {
     "Compiled": ".runtime.results",
+    "KernelType": ".runtime.compiler",
     "LaunchInfo": ".runtime.results",
     "Lowered": ".runtime.results",
+    "Profile": ".runtime.results",
     "SimParams": ".runtime.simulator",
     "Traced": ".runtime.results",
+    "core_num": ".runtime.soc",
+    "current_soc": ".runtime.soc",
+    "l0a_size": ".runtime.soc",
+    "l0b_size": ".runtime.soc",
+    "l0c_size": ".runtime.soc",
+    "l1_size": ".runtime.soc",
+    "ub_size": ".runtime.soc",
 }
 
 
