@@ -47,8 +47,10 @@ from .tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MaskMode,
     MemDsbT,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
@@ -67,9 +69,10 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import MrgSortSrcList, ShapeInfo
+from .tracer.language.structs import MrgSortSrcList, ShapeInfo, VdeqInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
+from .tracer.ops.vec_reduce_all import shared_tmp_size
 
 __version__ = "0.1.0"
 
@@ -109,11 +112,13 @@ __all__ = [
     "LocalTensor",
     "LocalTensorAuto",
     "Lowered",
+    "MaskMode",
     "MemDsbT",
     "MrgSortSrcList",
     "PipeID",
     "Profile",
     "Property",
+    "ReduceOrder",
     "RoundMode",
     "SelMode",
     "ShapeInfo",
@@ -130,6 +135,7 @@ __all__ = [
     "TQueBind",
     "TensorDesc",
     "Traced",
+    "VdeqInfo",
     "array",
     "ascend_is_aic",
     "ascend_is_aiv",
@@ -157,6 +163,7 @@ __all__ = [
     "property",
     "range",
     "set_platform",
+    "shared_tmp_size",
     "static_assert",
     "static_range",
     "ub_size",

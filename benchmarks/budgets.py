@@ -104,4 +104,14 @@ BUDGETS = (
         tool=TRITON,
         floor=numpy_floor.softmax,
     ),
+    Budget(
+        key="softmax_races",
+        what="the same, with the search for races",
+        measure=simulate.softmax_races,
+        budget=300e-3,
+        aim=40e-3,
+        reference=1390e-3,
+        tool=TRITON,
+        floor=numpy_floor.softmax,
+    ),
 )

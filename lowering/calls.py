@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ..tracer.language.dtypes import DataType
+from ..tracer.language.dtypes import DataType, float32
 from ..tracer.language.enums import (
     CMPMODE,
     AtomicDtype,
@@ -24,8 +24,10 @@ from ..tracer.language.enums import (
     DeqScale,
     HardEvent,
     Hardware,
+    MaskMode,
     MemDsbT,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
@@ -86,12 +88,27 @@ def _struct(p: Writer, value: StructArg, dtype: DataType | None = None) -> str:
             assert dtype is not None
             text = _element(p, part, dtype)
         else:
-            text = spell(p, part)
+            text = _numbers(p, part, cpp[:-2]) if cpp.endswith("[]") else spell(p, part)
             if cpp and isinstance(part, Value) and part.type.cpp != cpp:
                 text = f"static_cast<{cpp}>({text})"
         parts.append(text)
     template = f"<{dtype.cpp}>" if dtype is not None and ELEMENT in cls.ctypes else ""
     return f"{cls.cpp}{template}({', '.join(parts)})"
+
+
+def _numbers(p: Writer, values: tuple[Any, ...], cpp: str) -> str:
+    """The name of a C++ array of these numbers."""
+    name = p.declare_name("values")
+    parts = [
+        literal(v, float32)[0]
+        if cpp == "float" and not isinstance(v, Value)
+        else f"static_cast<{cpp}>({spell(p, v)})"
+        if isinstance(v, Value) and v.type.cpp != cpp
+        else spell(p, v)
+        for v in values
+    ]
+    p.line(f"const {cpp} {name}[{len(values)}] = {{{', '.join(parts)}}};")
+    return name
 
 
 def _mask_word(p: Writer, word: Any) -> str:
@@ -143,7 +160,7 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     PipeID: lambda p, v: str(v.name),
     **dict.fromkeys(
         (AtomicDtype, AtomicOp, BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat,
-         DcciDst, DeqScale, Hardware, MemDsbT, RoundMode),
+         DcciDst, DeqScale, Hardware, MaskMode, MemDsbT, ReduceOrder, RoundMode),
         _enum,
     ),
     pad_t: lambda p, v: f"pad_t::{v.name}",
@@ -179,14 +196,16 @@ _SMALL = 2**31
 
 def arguments(p: Writer, op: Op, plan: Plan) -> str:
     """`a, b, c`; operands that are None are left out."""
-    text, args = p.text, op.args
+    text, args, elements = p.text, op.args, plan.elements
     out = []
     for k, is_object in plan.values:
         arg = args[k]
         if is_object:
             out.append(text[id(arg)])
-        elif k == plan.elements:
-            out.append(_element(p, arg, args[plan.like].type.dtype))
+        elif k in elements:
+            like = elements[k]
+            dtype = args[like].type.dtype if isinstance(like, int) else like
+            out.append(_element(p, arg, dtype))
         elif arg.__class__ is int and -_SMALL < arg < _SMALL:
             out.append(str(arg))
         elif arg is not None:
@@ -198,8 +217,9 @@ def _head(p: Writer, op: Op, plan: Plan) -> str:
     """The name with its template arguments, for these operands."""
     parts = [spell(p, op.args[k]) for k in plan.templates]
     if plan.typed:
-        parts[:0] = [op.args[k].type.dtype.cpp for k in plan.typed]
-    if plan.set_mask is not None and not op.args[plan.set_mask]:
+        switch = [] if plan.set_mask is None else [spell(p, op.args[plan.set_mask])]
+        parts[:0] = [*(op.args[k].type.dtype.cpp for k in plan.typed), *switch]
+    elif plan.set_mask is not None and not op.args[plan.set_mask]:
         parts += [*(op.args[k].type.dtype.cpp for k in plan.types), "false"]
     return f"{plan.name}<{', '.join(parts)}>" if parts else plan.name
 

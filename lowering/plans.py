@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..tracer.language.dtypes import DataType, float16, float32
 from ..tracer.ops.spec import Form, OpSpec
 from ..tracer.ops.tensor import SET_GLOBAL_BUFFER
 from ..tracer.trace import Op
@@ -20,8 +21,13 @@ _OBJECTS = frozenset(
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}
     | {"opt_position", "pipe_id", "position", "round_mode", "str"}
-    | {"atomic_dtype", "atomic_op", "cache_line", "cmp_mode", "dcci_dst", "mem_dsb", "sel_mode"}
+    | {"atomic_dtype", "atomic_op", "cache_line", "cmp_mode", "dcci_dst", "mask_mode", "mem_dsb"}
+    | {"reduce_order", "sel_mode"}
 )
+
+
+#: C++ types of numbers that no tensor decides.
+_NUMBERS = {"half": float16, "float": float32}
 
 
 class Plan:
@@ -29,13 +35,13 @@ class Plan:
 
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
-    they are objects; `elements` is the one that takes the dtype of the operand `like`; `templates`
-    those in angle brackets; `rebinds` is the operand that names or holds something else behind the
-    call (or -1), `variables` are those that have to be C++ variables; `set_mask` the operand behind
-    `isSetMask`, `types` the operands whose dtypes come before it, `typed` those whose dtypes come
-    before the template arguments. `text(printer, op, plan)`, filled in by `calls`, writes the call
-    or, for a pure operation, an expression with its precedence; `heads` caches the part up to the
-    parenthesis.
+    they are objects; `elements` are those that become a dtype of their own, or that of another
+    operand; `templates` those in angle brackets; `rebinds` is the operand that names or holds
+    something else behind the call (or -1), `variables` are those that have to be C++ variables;
+    `set_mask` the operand behind `isSetMask`, `types` the operands whose dtypes come before it,
+    `typed` those whose dtypes come before all template arguments in any case. `text(printer, op,
+    plan)`, filled in by `calls`, writes the call or, for a pure operation, an expression with its
+    precedence; `heads` caches the part up to the parenthesis.
     """
 
     __slots__ = (
@@ -43,7 +49,6 @@ class Plan:
         "elements",
         "form",
         "heads",
-        "like",
         "name",
         "objects",
         "others",
@@ -78,11 +83,14 @@ class Plan:
         shown = [(k, p) for k, p in params if p.role not in ("template", "host", "set_mask")]
         self.objects = [k for k, p in shown if p.kind in _OBJECTS]
         self.others = [k for k, p in shown if p.kind not in _OBJECTS | _CONSTANTS]
-        self.elements = next((k for k, p in shown if p.cpp.startswith("{dtype")), None)
-        like = form.params[self.elements].cpp[len("{dtype") : -1] if self.elements else ""
-        self.like = int(like or 0)
-        self.types = spec.extra.get("types", (0,))
-        self.typed = [k for k, p in params if p.name == spec.extra.get("typed")]
+        self.elements: dict[int, int | DataType] = {
+            k: int(p.cpp[len("{dtype") : -1] or 0) if p.cpp.startswith("{") else _NUMBERS[p.cpp]
+            for k, p in shown
+            if p.cpp.startswith("{dtype") or (p.kind == "number" and p.cpp in _NUMBERS)
+        }
+        types = spec.extra.get("types", (0,))
+        self.types = spec.extra.get("types_of", {}).get(form.name, types)
+        self.typed = spec.extra.get("typed", {}).get(form.name, ())
         inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
         self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
         self.heads: dict[Any, str] = {}

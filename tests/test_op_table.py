@@ -92,6 +92,9 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "cmp_mode": lambda k: asc.CMPMODE.EQ,
     "sel_mode": lambda k: asc.SelMode.VSEL_TENSOR_TENSOR_MODE,
     "round_mode": lambda k: asc.RoundMode.CAST_NONE,
+    "vdeq_info": lambda k: asc.VdeqInfo(),
+    "mask_mode": lambda k: asc.MaskMode.NORMAL,
+    "reduce_order": lambda k: asc.ReduceOrder.ORDER_VALUE_INDEX,
     "binary_repeat": lambda k: asc.BinaryRepeatParams(),
     "unary_repeat": lambda k: asc.UnaryRepeatParams(),
     "copy_repeat": lambda k: asc.CopyRepeatParams(1, 1, 8, 8),
@@ -162,13 +165,24 @@ def _own(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
 
 
 def _whole(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A count of whole repeats."""
+    """A count of whole repeats; into the register, sources of one dtype."""
+    if form.name.startswith("register"):
+        args[:2] = [local(name, 8192, dtype=asc.float16) for name in ("left", "right")]
     if form.name == "count":
         args[4] = 256
 
 
+def _scales(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Words for the scales."""
+    if form.name == "vector":
+        args[0] = local("vdeq", dtype=asc.uint64)
+
+
 def _select(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
-    """A number goes with a mode of its own."""
+    """A number goes with a mode of its own, the register with bits."""
+    if form.name == "register":
+        args[2] = local("source", 8192, dtype=args[0].type.dtype)
+        args[5] = asc.SelMode.VSEL_CMPMASK_SPR
     if form.params[3].kind == "number":
         args[4] = asc.SelMode.VSEL_TENSOR_SCALAR_MODE
 
@@ -215,6 +229,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(("TQue.enque", "TQue.free_tensor"), _own),
     **dict.fromkeys(("compare", "compare_scalar"), _whole),
     "select": _select,
+    "set_deq_scale": _scales,
     "scalar_cast": _cast,
     **dict.fromkeys(("ListTensorDesc.get_desc", "TensorDesc.set_shape_addr"), _shape_array),
     **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
@@ -246,7 +261,8 @@ BY_NAME: dict[str, Any] = {
     "event_id": 3, "flag_id": 3, "index": 1, "count_value": 1, "pre_fetch_len": 2,
     "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
-    "size": 16, "buf_offset": 64,
+    "size": 16, "buf_offset": 64, "mask_high": 0, "repeat": 2,
+    "dst_rep_stride": 1, "src_blk_stride": 1, "src_rep_stride": 8, "dst_blk_stride": 1,
 }  # fmt: skip
 
 
@@ -260,7 +276,7 @@ def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
         return local("source", 8192, dtype=spec.dtypes["2201"][0])
     if param.kind == "local" and spec.dtypes:
         return local("local", dtype=spec.dtypes["2201"][0])
-    return BY_NAME.get(param.name) or EXAMPLES[param.kind](k)
+    return BY_NAME[param.name] if param.name in BY_NAME else EXAMPLES[param.kind](k)
 
 
 def call(k: Kernel, spec: OpSpec, form: Form) -> None:

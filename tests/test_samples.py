@@ -121,3 +121,56 @@ def test_text_of_the_samples(name: str, line: str) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("\nmatches NumPy\n")
     assert line in ended.stdout
+
+
+#: Sizes that divide into nothing, the smallest, whole ones, more blocks than there is work for.
+_OF_ROWS = ("--rows 1 --cols 1", "--rows 3 --cols 65 --blocks 40", "--rows 7 --cols 4096")
+_OF_VECTORS = ("--size 1", "--size 4096", "--size 98309 --blocks 5")
+SIZES = {
+    "softmax.py": _OF_ROWS,
+    "layer_norm.py": _OF_ROWS,
+    "reduce_sum.py": _OF_VECTORS,
+    "gelu.py": _OF_VECTORS,
+    "quantize.py": _OF_VECTORS,
+}
+#: A line of each kernel.
+LINES = {
+    "softmax.py": "AscendC::WholeReduceSum(parts[i * 16], y_local[i * 1000], 64, 15, 1, 1, 8);",
+    "layer_norm.py": "AscendC::Sqrt(numbers, numbers, count);",
+    "reduce_sum.py": "AscendC::ReduceSum(part, x_local, work, count);",
+    "gelu.py": "AscendC::Div(y_local, x_local, y_local, count);",
+    "quantize.py": "AscendC::SetDeqScale(static_cast<half>(1.0f));",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"), [(name, sizes) for name, all_sizes in SIZES.items() for sizes in all_sizes]
+)
+def test_samples_on_arrays(name: str, sizes: str) -> None:
+    ended = run(name, *sizes.split())
+    assert (ended.returncode, ended.stderr) == (0, "")
+    last = ended.stdout.splitlines()[-1]
+    assert last.startswith("matches NumPy, largest difference ")
+    assert "simulated " in ended.stdout
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_defaults_of_the_samples_on_arrays(name: str) -> None:
+    ended = run(name)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.splitlines()[-1].startswith("matches NumPy, largest difference ")
+    assert f"{LINES[name]}\n" in ended.stdout
+
+
+@pytest.mark.parametrize("name", ["softmax.py", "gelu.py"])
+def test_sizes_below_one_are_refused(name: str) -> None:
+    option = "--rows" if name == "softmax.py" else "--size"
+    ended = run(name, option, "0")
+    assert ended.returncode == 2
+    assert f"{option} 0: sizes and numbers of blocks are at least 1" in ended.stderr
+
+
+def test_rows_that_are_too_long() -> None:
+    ended = run("softmax.py", "--cols", "4097")
+    assert ended.returncode != 0
+    assert "rows have 1 to 4096 elements here, not 4097" in ended.stderr

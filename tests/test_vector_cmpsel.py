@@ -32,6 +32,7 @@ CASES = [
     for arch in CHIPS
     for spec in ROWS
     for form in spec.forms
+    if not vec_cmpsel.by_register(form)
     for dtypes in takes(spec, form, arch)
 ]
 PLACE = 8192  # bytes of UB for each tensor
@@ -191,6 +192,8 @@ def test_agrees_with_single_elements(arch: str, spec: OpSpec, form: Form, dtypes
 @pytest.mark.parametrize("spec", ROWS, ids=lambda spec: spec.name)
 def test_other_dtypes_are_refused(spec: OpSpec, arch: str) -> None:
     for form in spec.forms:
+        if vec_cmpsel.by_register(form):
+            continue
         tensors = slots_of(form).tensors
         found = {"lanes": 0, "scalar": 1, "count": 0, "mask": 1, "repeat": 1,
                  "strides": (1,) * len(slots_of(form).limits)}  # fmt: skip
@@ -218,6 +221,10 @@ def test_other_dtypes_are_refused(spec: OpSpec, arch: str) -> None:
         (lambda d, t: asc.select(t, d, t, t, SelMode(1), 8), "AT0108: select with VSEL_TENSOR_SC"),
         (lambda d, t: asc.select(t, d, t, 1.0, SelMode(2), 8), "AT0108: select with VSEL_TENSOR_T"),
         (lambda d, t: asc.select(t[8:], d, t, t, SelMode(2), 64), "AT0117: select writes"),
+        (
+            lambda d, t: asc.select(t, d, t, t, SelMode(2), 1, 1, asc.BinaryRepeatParams(), False),
+            "AT0108: select with is_set_mask=False, which has no effect on it",
+        ),
         (lambda d, t: asc.select(t, d[1020:], t, t, SelMode(2), 64), "AT0103: select on"),
     ],
 )

@@ -684,6 +684,27 @@ def test_break_of_an_unrolled_loop_to_the_next_round_of_another() -> None:
         assert out.tolist() == expected
 
 
+def test_loop_whose_first_iteration_always_returns() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for i in range(12):
+            value = n * 2
+            with contextlib.nullcontext():
+                put(value + i)
+                return
+        put(value)
+
+    def longer(put: Any, n: Any, m: Any) -> None:
+        for i in asc.range(12):
+            value = n * 2
+            with contextlib.nullcontext():
+                put(value + i)
+                return
+        put(value)
+
+    for tried in (kernel, longer):
+        assert run(tried, 3) == [6]
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

@@ -19,8 +19,9 @@ from asctrace.tracer.ops._vector import Signature, slots_of, takes
 from asctrace.tracer.ops.data_copy import DATA_COPY
 from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import STRUCTS, TABLE, Form, OpFunction, OpSpec
+from asctrace.tracer.ops.vec_deq import SET_DEQ_SCALE
 from tests.simulator_kit import Kernel
-from tests.vector_reference import REFERENCE, Call, number, stored
+from tests.vector_reference import REFERENCE, SCALE, Call, number, stored
 
 load_all()
 #: Families whose rows map lanes to lanes.
@@ -32,6 +33,7 @@ ROWS = [spec for spec in TABLE.values() if spec.family in FAMILIES]
 CHIPS = {"2201": "Ascend910B1", "3510": "Ascend950PR_958b"}
 REGION = 8192  # bytes of UB that a random call can touch
 data_copy = OpFunction(DATA_COPY)
+set_deq_scale = OpFunction(SET_DEQ_SCALE)
 
 
 def cases(*arches: str) -> Iterator[tuple[str, OpSpec, Form, Signature]]:
@@ -266,6 +268,8 @@ def run(arch: str, drawn: Drawn, memory: Any, runtime: bool = False) -> Any:
             if dtype not in regions:
                 regions[dtype] = LocalTensor(dtype, TPosition.VECIN, 0, memory.size // size)
             tensors.append(regions[dtype][start // size :])
+        if drawn.spec is vec_vconv.CAST and vec_vconv.scaled(arch, drawn.dtypes):
+            set_deq_scale(SCALE)
         OpFunction(drawn.spec)(*tensors, *_arguments(drawn, operand))
         data_copy(target, whole, memory.size)
     kernel.run(memory, out, *given)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from asctrace.tracer.language.dtypes import DataType
+from asctrace.tracer.language.dtypes import DataType, float16, float32
+from asctrace.tracer.language.enums import RoundMode
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,13 @@ def _divide(a: Any, b: Any) -> Any:
             return math.nan
         return math.copysign(math.inf, a) * math.copysign(1, b)
     return a / b
+
+
+def _divided(a: Any, b: Any, call: Call) -> Any:
+    if call.dst.kind == "f":
+        return _divide(a, b)
+    quotient = abs(a) // abs(b) if b else 1
+    return quotient if b and (a < 0) == (b < 0) else -quotient
 
 
 def _largest(a: Any, b: Any) -> Any:
@@ -114,6 +122,20 @@ def _rsqrt(a: float) -> float:
     return _divide(1.0, _sqrt(a))
 
 
+#: What the calls that multiply by the scale of the core find there; a float16.
+SCALE = 0.3701171875
+RINT = Call((float16, float32), (RoundMode.CAST_RINT,))
+
+
+def _relu_cast(op: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def reference(a: Any, b: Any, call: Call) -> Any:
+        dst, src = call.dtypes[:2]
+        result = _largest(then(op(a, b), src), 0)
+        return _cast(result, Call((dst, src), (RoundMode.CAST_RINT,)))
+
+    return reference
+
+
 #: Significant bits, smallest exponent of a unit in the last place, largest number.
 _FORMAT = {
     "float16": (11, -24, 65504),
@@ -141,6 +163,8 @@ def _cast(value: Any, call: Call) -> Any:
     """By fractions: a whole number of units in the last place of the result."""
     dst, src = call.dtypes
     mode = call.options[0].name
+    if (dst.name, src.name) == ("float16", "int32"):
+        return _cast(then(then(value, float32) * SCALE, float32), RINT)
     if isinstance(value, float) and not math.isfinite(value):
         if dst.kind == "f" or math.isnan(value):
             return value if dst.kind == "f" else 0
@@ -148,12 +172,14 @@ def _cast(value: Any, call: Call) -> Any:
     exact = Fraction(value)
     if dst.kind != "f":
         return max(dst.lo, min(dst.hi, _rounded(exact, mode)))
+    # A fraction has no sign when it is zero.
+    sign = float(value)
     if dst is src:
-        return float(_rounded(exact, mode))
+        return math.copysign(_rounded(exact, mode), sign)
     bits, least, largest = _FORMAT[dst.name]
     exponent = max(_exponent(exact) - bits + 1, least)
     whole = _rounded(exact / Fraction(2) ** exponent, mode) * Fraction(2) ** exponent
-    return float(max(-largest, min(largest, whole)))
+    return math.copysign(max(-largest, min(largest, whole)), sign)
 
 
 def _exponent(value: Fraction) -> int:
@@ -170,7 +196,7 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "Add": plain(operator.add),
     "Sub": plain(operator.sub),
     "Mul": plain(_times),
-    "Div": plain(_divide),
+    "Div": _divided,
     "Max": plain(_largest),
     "Min": plain(_smallest),
     "And": plain(operator.and_),
@@ -205,4 +231,6 @@ REFERENCE: dict[str, Callable[..., Any]] = {
     "Copy": lambda a, call: a,
     # vec_vconv
     "Cast": _cast,
+    "AddReluCast": _relu_cast(operator.add),
+    "SubReluCast": _relu_cast(operator.sub),
 }

@@ -224,6 +224,17 @@ _rows(
             ),
         ),
         (
+            "AT0211",
+            "register not as the call needs it",
+            (
+                "Calls with `is_set_mask=False` go by the mask that is set and by its mode: in "
+                "normal mode it selects elements of each repeat, in counter mode it is the number "
+                "of elements. A call by count ends counter mode, others leave a mask behind. "
+                "Dequantisation goes by the scale that is set, of the form made for it; selection "
+                "without a mask by the bits that are set."
+            ),
+        ),
+        (
             "AT0212",
             "blocks do not meet",
             (

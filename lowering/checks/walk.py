@@ -36,7 +36,7 @@ _PATIENT_STEPS = 20_000
 _MOST_STEPS = 100_000
 
 #: Names of parameters that say how much an operation does.
-_AMOUNTS = frozenset({"count", "repeat_times"})
+_AMOUNTS = frozenset({"count", "repeat", "repeat_time", "repeat_times"})
 
 
 def handles(*specs: OpSpec) -> Callable[[Handler], Handler]:

@@ -10,14 +10,20 @@ from . import (
     block_sync,
     buffers,
     caching,
+    cmpmask,
     cmpsel,
     copies,
     copy,
     data,
     debug,
+    deq,
     framework,
     list_tensor,
+    masks,
     pools,
+    quant,
+    reduce,
+    reduce_all,
     system,
     tensors,
     vector,
@@ -41,6 +47,6 @@ __all__ = [
 ]
 
 _HANDLERS = (
-    arith, atomics, block_sync, buffers, caching, cmpsel, copies, copy, data, debug, framework,
-    list_tensor, pools, system, tensors, vector, views,
+    arith, atomics, block_sync, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq,
+    framework, list_tensor, masks, pools, quant, reduce, reduce_all, system, tensors, vector, views,
 )  # fmt: skip

@@ -10,10 +10,12 @@ import numpy as np
 from ...tracer.diagnostics import KernelError
 from ...tracer.language.enums import CMPMODE
 from ...tracer.ops import rules, vec_cmpsel
-from ...tracer.ops._vector import Slots, selected
+from ...tracer.ops._vector import Slots, selected, slots_of
 from ...tracer.trace import Op
+from . import cmpmask
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
-from .registry import Executor, simulates
+from .masks import normal_only
+from .registry import Executor, Timed, simulates, staged
 from .vector import LayoutOf, execute
 
 if TYPE_CHECKING:
@@ -31,8 +33,31 @@ _COMPARE: Final[dict[CMPMODE, Callable[[Any, Any], Any]]] = {
 
 @simulates(family="vec_cmpsel")
 def _cmpsel(op: Op, core: Core) -> Executor:
-    layout_of: LayoutOf = _select if vec_cmpsel.selects(op.spec) else _compare
-    return execute(op, core, layout_of)
+    selects = vec_cmpsel.selects(op.spec)
+    if vec_cmpsel.by_register(op.form):
+        if selects:
+            return cmpmask.select(op, core)
+        return cmpmask.compare(op, core, _COMPARE[op.args[slots_of(op.form).amount - 1]])
+    layout_of: LayoutOf = _select if selects else _compare
+    plain = execute(op, core, layout_of, masked=False)
+    if selects and core.masks is not None:
+        plain = _clobbering(op, core, staged(plain))
+    return normal_only(op, core, plain, keeps=not selects)
+
+
+def _clobbering(op: Op, core: Core, plain: Timed) -> Executor:
+    """A selection that puts its own bits, or a number, into the register."""
+    register = core.cmp
+
+    def stage(*values: Any) -> Any:
+        register.set(0, op)
+        return plain.stage(*values)
+
+    def run(*values: Any) -> None:
+        register.set(0, op)
+        plain.run(*values)
+
+    return Timed(run, stage)
 
 
 def _repeats_fault(op: Op, slots: Slots, args: tuple[Any, ...], dtype: Any) -> KernelError | None:

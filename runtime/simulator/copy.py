@@ -211,7 +211,7 @@ def _index(op: Op) -> int | None:
 def _element_fault(op: Op, view: LocalView, index: int) -> KernelError:
     value = op.args[0]
     size = value.type.dtype.sizeof()
-    fault = local_fault(op, 0, view, min(0, view[1]), aligned=False)
+    fault = local_fault(op, 0, view, min(0, view[1]), align=1)
     return fault or error(
         "AT0201",
         f"element {index} of {describe(value)}, which has {max(view[1], 0) // size} elements",

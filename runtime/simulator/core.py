@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
+import numpy as np
+
 from ...tracer.diagnostics import Finding, finding
 from ...tracer.language.enums import MEMORY, HardEvent
 from ...tracer.language.types import QueueType
@@ -15,7 +17,9 @@ from ...tracer.trace import Op, Trace, Value, describe
 from .atomics import Mode, left_on
 from .cache import DataCache
 from .clocks import queue_pipes
+from .deq import DeqScale
 from .engine import Engine
+from .masks import CmpMask, MaskRegister
 from .memory import HELD, Hold, Memory
 from .params import SimParams
 
@@ -101,6 +105,14 @@ class Core:
         self.tokens: dict[tuple[HardEvent, int], Any] = {}
         #: The latest wait for each event: the operation, and its epoch.
         self.waits: dict[tuple[HardEvent, int], tuple[Op, int]] = {}
+        #: The vector mask, in programs where something depends on it.
+        self.masks: MaskRegister | None = None
+        #: What `set_deq_scale` set.
+        self.deq: DeqScale | None = None
+        #: The bits that `compare` without `dst` and `set_cmp_mask` leave.
+        self.cmp = CmpMask()
+        #: How far off approximations are.
+        self.random = self._seeded(0) if params.approximate else None
         self._noted: dict[tuple[Op, Op], Finding] = {}
         self._caches: list[ref[_Cache]] = []
         #: Event ids that are taken, with who took each.
@@ -117,6 +129,10 @@ class Core:
     def memory_of(self, value: Value) -> Memory:
         """The memory a local tensor or queue lives in."""
         return self.memories[MEMORY[value.type.position]]
+
+    def _seeded(self, block: int) -> np.random.Generator:
+        """Random numbers of a block, the same in each run with one seed."""
+        return np.random.default_rng((self.params.seed or 0, block))
 
     def begin_run(self) -> None:
         """Forget everything of the launch before."""
@@ -139,9 +155,19 @@ class Core:
         self.flags.clear()
         self.tokens.clear()
         self.waits.clear()
+        self.deq = None
+        self.cmp.reset()
+        if self.random is not None:
+            self.random = self._seeded(block)
+        if self.masks is not None:
+            self.masks.reset()
         self.cache.lines.clear()
-        self.atomic = None
+        self.reset_modes()
         self.engine.begin_block(block)
+
+    def reset_modes(self) -> None:
+        """The modes of the core as a kernel finds them."""
+        self.atomic = None
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""
@@ -149,6 +175,7 @@ class Core:
         if self.grid is None:
             self.cache.clean(self.block)
         found: list[Finding] = [] if self.atomic is None else [left_on(self.atomic)]
+        found += [] if self.masks is None else self.masks.left()
         for queue in self.queues:
             for hold in queue.holds.values():
                 if hold[0] is not None:

@@ -29,11 +29,18 @@ class Lanes:
     __slots__ = ("block_stride", "extent", "offsets", "repeat_stride", "size", "whole_blocks")
 
     def __init__(
-        self, lanes: npt.NDArray[Any], repeat: int, block_stride: int, repeat_stride: int, size: int
+        self,
+        lanes: npt.NDArray[Any],
+        repeat: int,
+        block_stride: int,
+        repeat_stride: int,
+        size: int,
+        first: int = 0,
     ) -> None:
+        """`repeat` repeats from repeat `first` on."""
         per_block = BLOCK_BYTES // size
         within = lanes // per_block * (block_stride * BLOCK_BYTES) + lanes % per_block * size
-        starts = np.arange(repeat)[:, None] * (repeat_stride * BLOCK_BYTES)
+        starts = np.arange(first, first + repeat)[:, None] * (repeat_stride * BLOCK_BYTES)
         self.offsets: npt.NDArray[np.int64] = starts + within
         self.extent = int(self.offsets.max()) + size
         self.size = size
@@ -43,6 +50,8 @@ class Lanes:
 
     def runs(self) -> list[tuple[int, int]]:
         """The touched bytes as ranges of offsets, in order and without overlap."""
+        if not self.offsets.size:
+            return []
         starts = np.unique(self.offsets)
         cuts = np.flatnonzero(np.diff(starts) != self.size) + 1
         return [(int(part[0]), int(part[-1]) + self.size) for part in np.split(starts, cuts)]
@@ -72,10 +81,10 @@ def dense_lanes(count: int, size: int) -> Lanes:
 
 
 def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
-    """Elements at any offsets (bytes), one row a repeat."""
+    """Elements at any offsets (bytes), one row a repeat; there may be none."""
     lanes = Lanes.__new__(Lanes)
     lanes.offsets = offsets
-    lanes.extent = int(offsets.max()) + size
+    lanes.extent = int(offsets.max()) + size if offsets.size else 0
     lanes.size = size
     lanes.block_stride = BLOCK_BYTES
     lanes.repeat_stride = int(offsets[1, 0] - offsets[0, 0]) if len(offsets) > 1 else REPEAT_BYTES
@@ -84,15 +93,31 @@ def lanes_at(offsets: npt.NDArray[Any], size: int) -> Lanes:
 
 
 class Layout:
-    """How the operands of one call are indexed: strided views if possible, else index arrays."""
+    """How the operands of one call are indexed: strided views if possible, else index arrays.
 
-    __slots__ = ("kind", "lanes", "semantics")
+    `aligns` is what the address of each operand is a multiple of, `scratch` an operand that no
+    element is read from or written to, a workspace. It and what else is in `spoils` holds garbage
+    afterwards.
+    """
 
-    def __init__(self, lanes: Sequence[Lanes]) -> None:
+    __slots__ = ("aligns", "dense", "kind", "lanes", "scratch", "semantics", "spoils")
+
+    def __init__(
+        self,
+        lanes: Sequence[Lanes],
+        aligns: Sequence[int] | None = None,
+        scratch: int | None = None,
+    ) -> None:
         self.lanes = tuple(lanes)
+        self.aligns = tuple(aligns or [BLOCK_BYTES] * len(lanes))
+        self.scratch = scratch
+        self.spoils: tuple[int, ...] = () if scratch is None else (scratch,)
+        #: Which operands are without a gap.
+        self.dense = tuple(part.dense() for part in lanes)
+        lanes = [part for k, part in enumerate(lanes) if k != scratch]
         #: What this layout computes, where the row alone does not say it.
         self.semantics: Callable[..., Any] | None = None
-        if all(part.dense() for part in lanes):
+        if all(self.dense):
             self.kind = "dense"
         elif any(part.lanes_overlap() for part in lanes[:1]):
             self.kind = "index"
@@ -131,17 +156,24 @@ class Layout:
         if written is None:
             return None
         part = self.lanes[which]
-        if self.kind == "dense":
+        # Almost always all blocks from the first element to the last one are written.
+        if written.holes.find(1, address >> 5, (address + part.extent + 31) >> 5) < 0:
+            return None
+        if self.dense[which]:
             return written.missing(address, address + part.extent)
         return written.missing_of((part.offsets + address).reshape(-1))
 
     def mark(self, which: int, memory: Memory, address: int) -> None:
         """Note that an operand has been written."""
         part = self.lanes[which]
-        if self.kind == "dense":
+        written = memory.written
+        if self.dense[which]:
             memory.mark(address, address + part.extent)
-        elif memory.written is not None:
-            memory.written.add_all((part.offsets + address).reshape(-1), part.size)
+        elif (
+            written is not None
+            and written.holes.find(1, address >> 5, (address + part.extent + 31) >> 5) >= 0
+        ):
+            written.add_all((part.offsets + address).reshape(-1), part.size)
 
     def shared(
         self, addresses: Sequence[int], in_place: Callable[[int, int], bool]
@@ -154,6 +186,8 @@ class Layout:
         dst = self.lanes[0]
         for which, part in enumerate(self.lanes[1:], 1):
             address = addresses[which]
+            if which == self.scratch:
+                continue
             if address >= addresses[0] + dst.extent or address + part.extent <= addresses[0]:
                 continue
             writes, reads = dst.offsets + addresses[0], part.offsets + address

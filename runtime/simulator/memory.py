@@ -124,7 +124,7 @@ _STATE = {QUEUED: ("is enqueued", "enqueued here"), FREED: ("has been freed", "f
 
 
 def local_fault(
-    op: Op, which: int, tensor: LocalView, need: int, aligned: bool = True
+    op: Op, which: int, tensor: LocalView, need: int, align: int = BLOCK_BYTES
 ) -> KernelError | None:
     """What is wrong with an access to the first `need` bytes of a local operand, if anything."""
     value = op.args[which]
@@ -148,13 +148,13 @@ def local_fault(
             op.site,
             hint="make the access shorter or the buffer larger",
         )
-    if aligned and address % BLOCK_BYTES:
+    if address % align:
         return error(
             "AT0103",
             f"{op.spec.name} {role} {describe(value)} at address {address}, "
-            f"{address % BLOCK_BYTES} bytes past a multiple of {BLOCK_BYTES}",
+            f"{address % align} bytes past a multiple of {align}",
             op.site,
-            hint=f"start at a multiple of {BLOCK_BYTES // size} elements of {value.type.dtype}",
+            hint=f"start at a multiple of {align // size} elements of {value.type.dtype}",
         )
     return None
 

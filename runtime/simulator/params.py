@@ -15,8 +15,8 @@ class SimParams:
     """How the simulator runs a trace.
 
     seed: the order of the blocks is shuffled by this seed, so that a kernel whose blocks depend on
-    one another shows it; None runs them from 0 up. The random schedule takes its choices from it
-    too.
+    one another shows it; None runs them from 0 up. Among blocks that wait for one another it
+    chooses which goes on. The random schedule takes its choices from it too.
     op_budget: operations with an effect plus loop iterations, over all blocks, after which the run
     is given up as a runaway loop (AT0206).
     check_uninitialised: report reads of on-chip memory that the block never wrote, or not since the
@@ -30,6 +30,9 @@ class SimParams:
     'late': only when a wait, a barrier, the scalar unit or the end of the block needs it, so that
     missing synchronisation shows as wrong results, with `detect_races` on or off.
     'random': at random moments in between, in an order that the hardware could take.
+    approximate: functions that the chip only approximates (`reciprocal`, `rsqrt`, `exp`, ...) are
+    off by up to their documented error, at random by `seed`, where it is documented. Without it
+    they give the correctly rounded value.
     """
 
     seed: int | None = 0
@@ -37,6 +40,7 @@ class SimParams:
     check_uninitialised: bool = True
     detect_races: bool = True
     schedule: Literal["program", "late", "random"] = "program"
+    approximate: bool = False
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:

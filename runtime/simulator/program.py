@@ -19,6 +19,7 @@ from .arguments import arguments
 from .codegen import Writer
 from .core import Core
 from .engine import Engine, Pipes, ProgramOrder
+from .masks import MaskRegister, uses_register
 from .meeting import Team, errors_first, in_block
 from .params import SimParams, SimResult
 from .queued import QueuedPipes
@@ -41,6 +42,7 @@ class Program:
     _bound: dict[str, Any]
     _executed: list[tuple[str, Op]]
     _memories: tuple[str, ...]
+    _masked: bool
     #: Whether blocks wait for one another, so that they have to run side by side.
     _meets: bool
     _idle: list[_Machine | Team] = field(default_factory=list)
@@ -53,6 +55,8 @@ class _Machine:
         self.params = params
         engine = _engine(params, program._meets, leader and leader.core.engine)
         self.core = Core(program.trace, program._memories, params, engine, leader and leader.core)
+        if program._masked:
+            self.core.masks = MaskRegister()
         names: dict[str, Any] = dict(program._bound)
         names["turn"] = engine.turn
         # A float32 cell: storing to it rounds. One a machine, as machines run in parallel.
@@ -98,6 +102,7 @@ def compile_trace(trace: Trace) -> Program:
         writer.bound,
         writer.executed,
         _memories(trace),
+        any(uses_register(op) for _, op in writer.executed),
         writer.meets,
     )
 

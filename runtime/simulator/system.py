@@ -131,10 +131,7 @@ def _trap(op: Op, core: Core) -> Executor:
 
 @simulates(common.INIT_SOC_STATE)
 def _init(op: Op, core: Core) -> Executor:
-    def run() -> None:
-        core.atomic = None
-
-    return run
+    return core.reset_modes
 
 
 @simulates(common.SET_HCCL_CONTEXT, common.SET_SYS_WORKSPACE)

@@ -228,7 +228,7 @@ def _original_shape(op: Op, writer: Writer) -> None:
 
 def _bytes(op: Op, core: Core, tensor: LocalView, nbytes: int) -> bytes:
     """The first bytes of a tensor, which have been written."""
-    fault = local_fault(op, 0, tensor, nbytes, aligned=False)
+    fault = local_fault(op, 0, tensor, nbytes, align=1)
     if fault is not None:
         raise fault
     memory = core.memory_of(op.args[0])

@@ -5,8 +5,8 @@ which strides: a `Layout`), then on the addresses of its operands (the views to 
 are cached, so that a call in a loop costs a look-up and the NumPy work. A number that is an operand
 (`adds`, `duplicate`) is not part of either: it lies in a cell that the work reads.
 
-The mask of a call is always its own: `is_set_mask=False`, which leaves an earlier mask in force on
-the device, has no effect here as long as no operation sets the mask by itself.
+Calls go by their own masks here; where a program sets the mask by itself, `masks` decides which
+lanes and repeats a call has (a `Part`).
 """
 
 from __future__ import annotations
@@ -21,19 +21,23 @@ import numpy.typing as npt
 from ...tracer.diagnostics import KernelError
 from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
+from ...tracer.ops._numeric import perturbed
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
 from ...tracer.ops.vec_brcb import BLOCKS, bad_step
 from ...tracer.trace import Op, Value
+from .deq import holder, scaled
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
-from .memory import LocalView, Memory, local_fault, unwritten_fault
+from .masks import Part, under_register
+from .memory import POISON, LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
 from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
 
-#: The lanes of all operands for known numbers, or None when nothing is selected.
-LayoutOf: TypeAlias = "Callable[[Op, Slots, tuple[Any, ...]], Layout | None]"
+#: The lanes of all operands for known numbers, or None when nothing is selected. With a fourth
+#: argument, a `Part`, those that it says.
+LayoutOf: TypeAlias = "Callable[..., Layout | None]"
 
 
 @simulates(family="vec_binary")
@@ -45,13 +49,34 @@ LayoutOf: TypeAlias = "Callable[[Op, Slots, tuple[Any, ...]], Layout | None]"
 @simulates(family="vec_copy")
 @simulates(family="vec_brcb")
 def _vector(op: Op, core: Core) -> Executor:
-    return execute(op, core, _LAYOUTS[slots_of(op.form).kind])
+    return execute(op, core, LAYOUTS[slots_of(op.form).kind])
 
 
-def execute(op: Op, core: Core, layout_of: LayoutOf) -> Executor:
-    """The executor of a call; `layout_of(op, slots, args)` says what known numbers select."""
+def execute(
+    op: Op,
+    core: Core,
+    layout_of: LayoutOf,
+    lanes_of: DataType | None = None,
+    masked: bool = True,
+) -> Executor:
+    """The executor of a call; `layout_of(op, slots, args)` says what known numbers select.
+
+    `lanes_of` is the dtype that decides how many elements a repeat has, by default the widest;
+    `masked` says whether the call has to do with the mask of the core.
+    """
+    if core.masks is None or not masked:
+        return _executor(op, core, layout_of)
+
+    def make(part: Part | None) -> Executor:
+        return _executor(op, core, partial(layout_of, part=part))
+
+    dtype = lanes_of or widest(_dtypes(op, slots_of(op.form)))
+    return under_register(op, core, dtype, make)
+
+
+def _executor(op: Op, core: Core, layout_of: LayoutOf) -> Executor:
     slots = slots_of(op.form)
-    cell = None if slots.scalar is None else _cell(op, slots)
+    cell = holder(op, core) if slots.scalar is None else _cell(op, slots)
 
     def make(args: tuple[Any, ...]) -> Executor:
         layout = layout_of(op, slots, (*op.args[: slots.passed], *args))
@@ -78,6 +103,8 @@ def _specialised(
     """The executor for one layout; None is a call that selects nothing."""
     if layout is None:
         return nothing
+    if core.random is not None and layout.semantics is None:
+        layout.semantics = _approximate(op, core)
     memory = core.memory_of(op.args[0])
     needs = [lanes.extent for lanes in layout.lanes]
     known: dict[tuple[int, ...], tuple[Work, tuple[Access, ...]]] = {}
@@ -99,7 +126,22 @@ def _specialised(
         stage(*tensors)[0]()
 
     timed = Timed(run, stage)
-    return timed if cell is None else _numbered(op, slots, cell, timed)
+    if cell is None:
+        return timed
+    if slots.scalar is None:
+        return scaled(op, core, cell, timed)
+    return _numbered(op, slots, cell, timed)
+
+
+def _approximate(op: Op, core: Core) -> Callable[..., Any] | None:
+    """What computes with the documented error, None where there is none."""
+    bound = op.spec.extra.get("approximate", {}).get(core.chip.arch)
+    exact: Any = op.spec.semantics
+    if op.spec.signatures:
+        exact = exact(op.form, op.args)
+    if bound is None or not op.args[0].type.dtype.is_float():
+        return None
+    return lambda *values: perturbed(exact(*values), bound, core.random)
 
 
 def _numbered(op: Op, slots: Slots, cell: npt.NDArray[Any], timed: Timed) -> Executor:
@@ -138,7 +180,7 @@ def _prepared(
 ) -> Work:
     """The work of a call at new addresses, after what can be wrong with them."""
     key = tuple([tensor[0] for tensor in tensors])
-    if any(address & 31 for address in key):
+    if any(address % align for address, align in zip(key, layout.aligns, strict=True)):
         raise _fault(op, layout, tensors)
     in_place = partial(rules.in_place, op.spec)
     if shared := layout.shared(key, in_place):
@@ -152,7 +194,8 @@ def _accesses(
 ) -> tuple[Access, ...]:
     """What a call reads, then what it writes."""
     found: list[Access] = []
-    for which, writes in (*((k, False) for k in slots.inputs), (0, True)):
+    outputs = (*layout.spoils, 0)
+    for which, writes in (*((k, False) for k in slots.inputs), *((k, True) for k in outputs)):
         base = addresses[which]
         for start, stop in layout.lanes[which].runs():
             found.append((memory.shadow, base + start, base + stop, writes, which))
@@ -161,7 +204,7 @@ def _accesses(
 
 def _fault(op: Op, layout: Layout, tensors: Sequence[LocalView]) -> KernelError:
     for which, (tensor, lanes) in enumerate(zip(tensors, layout.lanes, strict=True)):
-        fault = local_fault(op, which, tensor, lanes.extent)
+        fault = local_fault(op, which, tensor, lanes.extent, layout.aligns[which])
         if fault is not None:
             return fault
     raise AssertionError("the access is fine")
@@ -180,9 +223,11 @@ def _toucher(
             missing = layout.first_unwritten(which, memory, addresses[which])
             if missing is not None:
                 raise unwritten_fault(op, which, missing, addresses[which])
+        for which in layout.spoils:
+            memory.forget(addresses[which], addresses[which] + layout.lanes[which].extent)
         layout.mark(0, memory, addresses[0])
 
-    if layout.kind != "dense":
+    if layout.kind != "dense" or layout.spoils:
         return touch
     need = layout.lanes[0].extent
     inputs = [(k, layout.lanes[k].extent + 31) for k in slots.inputs]
@@ -205,7 +250,14 @@ def _dtypes(op: Op, slots: Slots) -> list[DataType]:
     return [tensor.type.dtype for tensor in op.args[: slots.tensors]]
 
 
-def _by_count(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+def _by_count(
+    op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = None
+) -> Layout | None:
+    if part is not None:
+        dtypes = _dtypes(op, slots)
+        most = widest(dtypes).sizeof()
+        dense = (*[1] * slots.tensors, *(8 * dtype.sizeof() // most for dtype in dtypes))
+        return _repeated(op, slots, part, dense)
     count = args[slots.amount]
     if fault := rules.bad_count(op.spec, count, op.site):
         raise fault
@@ -214,19 +266,32 @@ def _by_count(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
     return Layout([dense_lanes(count, dtype.sizeof()) for dtype in _dtypes(op, slots)])
 
 
-def _by_mask(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
-    mask, dtype = args[slots.amount], widest(_dtypes(op, slots))
-    if fault := rules.bad_mask(op.spec, mask, dtype, op.site):
+def part_of(op: Op, slots: Slots, args: tuple[Any, ...], dtype: DataType) -> Part:
+    """What a call's own mask and repeats select, of elements of `dtype`."""
+    mask, repeat = args[slots.amount], args[slots.repeat]
+    if slots.kind == "bits":
+        lanes = np.array(selected(mask, dtype), np.int64)
+    elif fault := rules.bad_mask(op.spec, mask, dtype, op.site):
         raise fault
-    return _repeated(op, slots, np.arange(mask), args)
+    else:
+        lanes = np.arange(mask)
+    if fault := rules.bad_repeat(op.spec, repeat, op.site):
+        raise fault
+    return Part(lanes, repeat)
 
 
-def _by_bits(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
-    lanes = selected(args[slots.amount], widest(_dtypes(op, slots)))
-    return _repeated(op, slots, np.array(lanes, np.int64), args)
+def _by_mask(
+    op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = None
+) -> Layout | None:
+    part = part or part_of(op, slots, args, widest(_dtypes(op, slots)))
+    strides = slots.strides_of(args)
+    fault = rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
+    if fault:
+        raise fault
+    return _repeated(op, slots, part, strides)
 
 
-def _spread(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
+def _spread(op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = None) -> Layout | None:
     """Whole repeats of blocks, each filled with one element of a dense source."""
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
@@ -244,23 +309,17 @@ def _spread(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
     return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])
 
 
-_LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_bits, "repeat": _spread}
+LAYOUTS = {"count": _by_count, "mask": _by_mask, "bits": _by_mask, "repeat": _spread}
 
 
-def _repeated(
-    op: Op, slots: Slots, lanes: npt.NDArray[Any], args: tuple[Any, ...]
-) -> Layout | None:
-    repeat, strides = args[slots.repeat], slots.strides_of(args)
-    fault = rules.bad_repeat(op.spec, repeat, op.site)
-    fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    if fault:
-        raise fault
+def _repeated(op: Op, slots: Slots, part: Part, strides: Sequence[int]) -> Layout | None:
+    lanes, repeat, first = part
     if not repeat or not lanes.size:
         return None
     n = slots.tensors
     return Layout(
         [
-            Lanes(lanes, repeat, block, rep, dtype.sizeof())
+            Lanes(lanes, repeat, block, rep, dtype.sizeof(), first)
             for dtype, block, rep in zip(_dtypes(op, slots), strides[:n], strides[n:], strict=True)
         ]
     )
@@ -289,13 +348,18 @@ def _work(
         semantics = semantics(op.form, op.args)
     ordered = layout.in_order(addresses)
     numbers = () if cell is None else (cell,)
+    if layout.spoils:
+        semantics = _spoiling(semantics, layout, memory, addresses)
     if layout.kind == "index":
         views = [
             np.ndarray(lanes.extent // dtype.itemsize, dtype, memory.bytes, address)
             for lanes, address, dtype in zip(layout.lanes, addresses, dtypes, strict=True)
         ]
         return _indexed(semantics, layout, slots, views, numbers, ordered)
-    views = [layout.view(k, memory, addresses[k], dtype) for k, dtype in enumerate(dtypes)]
+    views = [
+        np.zeros(0) if k == layout.scratch else layout.view(k, memory, addresses[k], dtype)
+        for k, dtype in enumerate(dtypes)
+    ]
     if ordered:
         rows = [[view[r] for view in views] for r in range(len(views[0]))]
     elif layout.kind == "dense":
@@ -304,6 +368,25 @@ def _work(
         rows = [views]
     steps = [_step(semantics, row[0], [row[k] for k in slots.inputs], numbers) for row in rows]
     return steps[0] if len(steps) == 1 else _sequence(steps)
+
+
+def _spoiling(
+    semantics: Callable[..., Any], layout: Layout, memory: Memory, addresses: Sequence[int]
+) -> Callable[..., Any]:
+    """What computes and leaves garbage in the workspace, before the result is written."""
+    pattern = np.frombuffer(POISON.to_bytes(2, "little"), np.uint8)
+    spoilt = []
+    for which in layout.spoils:
+        garbage = memory.array[addresses[which] :][: layout.lanes[which].extent]
+        spoilt.append((garbage, np.resize(pattern, garbage.size)))
+
+    def compute(*values: Any) -> Any:
+        result = np.array(semantics(*values))
+        for garbage, poison in spoilt:
+            garbage[:] = poison
+        return result
+
+    return compute
 
 
 def _step(

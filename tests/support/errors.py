@@ -303,6 +303,20 @@ ROWS: list[Refused] = [
         """,
     ),
     refused(
+        "AT0211",
+        "mask-of-the-other-mode",
+        "A mask set for normal mode in counter mode",
+        """
+        @asc.jit
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.duplicate(local, 1.0, 64)
+            asc.set_mask_count()
+            asc.set_vector_mask(8, dtype=asc.float32)
+            asc.adds(local, local, 1.0, 0, 1, asc.UnaryRepeatParams(), is_set_mask=False)
+        """,
+    ),
+    refused(
         "AT0213",
         "atomic-dtype",
         "A copy of integers while atomic writes are of floats",

@@ -114,6 +114,22 @@ class RoundMode(IntEnum):
     CAST_ODD = 6
 
 
+class MaskMode(IntEnum):
+    """What the vector mask means (`MaskMode`): elements of each repeat, or how many in all."""
+
+    NORMAL = 0
+    COUNTER = 1
+
+
+class ReduceOrder(IntEnum):
+    """What a maximum or minimum gives for each repeat, and in which order (`ReduceOrder`)."""
+
+    ORDER_VALUE_INDEX = 0
+    ORDER_INDEX_VALUE = 1
+    ORDER_ONLY_VALUE = 2
+    ORDER_ONLY_INDEX = 3
+
+
 class Hardware(IntEnum):
     """A physical memory (`Hardware`)."""
 

@@ -402,3 +402,26 @@ class MrgSortSrcList(ParamStruct):
     def snapshot(self) -> StructArg:
         """The lists."""
         return StructArg(type(self), self.lists)
+
+
+class VdeqInfo(ParamStruct):
+    """Sixteen scales, offsets and signs for `set_deq_scale` (`AscendC::VdeqInfo`).
+
+    `scale` are numbers, `offset` integers from -256 to 255, `sign_mode` whether a result has a
+    sign; what is left out is 0.
+    """
+
+    cpp: ClassVar[str] = "AscendC::VdeqInfo"
+    #: Arrays, which the constructor takes by name.
+    ctypes: ClassVar[tuple[str, ...]] = ("float[]", "int16_t[]", "bool[]")
+    LENGTH: ClassVar[int] = 16
+
+    def __init__(self, scale: Any = None, offset: Any = None, sign_mode: Any = None) -> None:
+        self.scale = [0.0] * self.LENGTH if scale is None else scale
+        self.offset = [0] * self.LENGTH if offset is None else offset
+        self.sign_mode = [False] * self.LENGTH if sign_mode is None else sign_mode
+
+    def snapshot(self) -> StructArg:
+        """The three arrays."""
+        parts = (self.scale, self.offset, self.sign_mode)
+        return StructArg(type(self), tuple(map(tuple, parts)))

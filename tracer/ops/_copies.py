@@ -339,13 +339,14 @@ def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -
     for tensor in tensors:
         if tensor.type.__class__ is LocalTensorType and tensor.offset:
             _start(spec, tensor, recorder)
-    values = rest if rest[0].__class__ is int else _numbers(spec, call, rest, recorder)
+    plain = rest[0].__class__ is int
+    values = rest if plain else _numbers(spec, call, rest, recorder)
     if not is_known(values):
         if fault := way.check(spec, call, values, recorder.site()):
             raise fault
         return
     # An integer equals a float of the same value, which is refused.
-    whole = (key, values, *map(type, values))
+    whole = (key, values) if plain else (key, values, repr(values))
     reached = _REACHED.get(whole)
     if reached is None:
         if fault := way.check(spec, call, values, recorder.site()):

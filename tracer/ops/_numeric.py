@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ..language.dtypes import DataType
+from ..language.dtypes import DataType, float16
 from ..language.enums import RoundMode
 
 
@@ -77,3 +77,62 @@ _CHOICE: dict[RoundMode, Callable[[Any, Any, Any], Any]] = {
     RoundMode.CAST_ROUND: _nearest_away,
     RoundMode.CAST_ODD: _odd,
 }
+
+
+def dequantised(values: Any, scale: Any) -> Any:
+    """int32 times a scale, rounded to float32 at each step, as float16 that saturates."""
+    product = values.astype(np.float32) * np.float32(scale)
+    return narrowed(product, float16, RoundMode.CAST_RINT)
+
+
+def truncated(dividend: Any, divisor: Any) -> Any:
+    """The quotient of integers, towards 0; all bits are 1 where the divisor is 0."""
+    safe = np.where(divisor == 0, divisor.dtype.type(1), divisor)
+    quotient = (dividend - np.fmod(dividend, safe)) // safe
+    return np.where(divisor == 0, ~np.zeros_like(quotient), quotient)
+
+
+# -- approximations -------------------------------------------------------------------------------
+
+#: A bound on the error of a result: the next number up or down. Others are relative, by dtype.
+ONE_ULP: Final = "1 ulp"
+Bound: TypeAlias = "str | dict[str, float]"
+
+
+def perturbed(values: Any, bound: Bound, rng: Any) -> Any:
+    """Results moved at random within the bound; zeros, infinities and NaN stay."""
+    fixed = ~np.isfinite(values) | (values == 0)
+    if bound == ONE_ULP:
+        steps = rng.integers(-1, 2, values.shape)
+        up, down = (np.nextafter(values, values.dtype.type(x)) for x in (np.inf, -np.inf))
+        moved = np.where(steps > 0, up, np.where(steps < 0, down, values))
+        fixed |= ~np.isfinite(moved)
+    else:
+        assert not isinstance(bound, str)
+        factor = 1 + bound[values.dtype.name] * rng.uniform(-1, 1, values.shape)
+        moved = (values.astype(np.float64) * factor).astype(values.dtype)
+    return np.where(fixed, values, moved)
+
+
+# -- reductions -----------------------------------------------------------------------------------
+
+
+def spread(values: Any, lanes: Any, width: int, fill: Any) -> Any:
+    """Values of the last axis at the lanes they belong to, `fill` at all others."""
+    if len(lanes) == width:
+        return values
+    found = np.full((*values.shape[:-1], width), fill, values.dtype)
+    found[..., lanes] = values
+    return found
+
+
+def tree_sum(values: Any) -> Any:
+    """The sum along the last axis: of neighbours, then of neighbouring sums, each rounded."""
+    while values.shape[-1] > 1:
+        if values.shape[-1] % 2:
+            rest = values[..., -1:]
+            values = values[..., 0:-1:2] + values[..., 1::2]
+            values = np.concatenate((values, rest), axis=-1)
+        else:
+            values = values[..., 0::2] + values[..., 1::2]
+    return values[..., 0]

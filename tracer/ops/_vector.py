@@ -85,7 +85,8 @@ class Slots:
     The first `tensors` are local tensors; `inputs` are those that are read. `scalar` is the number
     and `like` the tensor whose dtype it has. `amount` is the count or mask of kind `kind`
     ("repeat" where all of each repeat is meant), `repeat` the number of repeats and `strides` the
-    struct or the numbers with the strides, none of which exceeds its part of `limits`.
+    struct or the numbers with the strides, none of which exceeds its part of `limits`. `switch` is
+    `is_set_mask` where C++ has it, `scratch` a workspace that the call fills with what it likes.
     """
 
     tensors: int
@@ -97,22 +98,34 @@ class Slots:
     repeat: int
     strides: tuple[int, ...]
     limits: tuple[int, ...]
+    switch: int | None = None
+    scratch: int | None = None
+
+    def inherits(self, args: Sequence[Any]) -> bool:
+        """Whether a call goes by the mask that is set, not by one of its own."""
+        return self.switch is not None and not args[self.switch]
 
     @property
     def passed(self) -> int:
         """How many parameters come before those that say how much."""
-        return self.amount
+        return self.amount if self.repeat < 0 else min(self.amount, self.repeat)
 
     def strides_of(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """All strides of a call: those between blocks, then those between repeats."""
         parts = [args[k] for k in self.strides]
-        # A struct of operands, or a tuple once the simulator has filled it.
-        return tuple(getattr(parts[0], "values", parts[0])) if len(parts) == 1 else tuple(parts)
+        if len(parts) == 1:
+            # A struct of operands, or a tuple once the simulator has filled it.
+            first = getattr(parts[0], "values", parts[0])
+            return first if isinstance(first, tuple) else (first,)
+        return tuple(parts)
 
 
-_LIMITS: Final = {"uint8_t": 2**8 - 1, "uint16_t": 2**16 - 1}
+#: The largest stride by the type of its parameter; those of 32 bits go into fields of 16.
+_LIMITS: Final = {"uint8_t": 2**8 - 1, "uint16_t": 2**16 - 1, "int32_t": 2**16 - 1}
 _SLOTS: dict[int, tuple[Form, Slots]] = {}
 _AMOUNTS = {("count", "int"): "count", ("mask", "int"): "mask", ("mask", "mask"): "bits"}
+_REPEATS = ("repeat_times", "repeat_time", "repeat")
+_SCRATCH = "shared_tmp_buffer"
 
 
 def slots_of(form: Form) -> Slots:
@@ -127,7 +140,7 @@ def _slots(form: Form) -> Slots:
     params = list(enumerate(form.params))
     scalar = next((k for k, p in params if p.cpp.startswith("{dtype")), None)
     like = form.params[scalar].cpp[len("{dtype") : -1] if scalar is not None else ""
-    repeat = next((k for k, p in params if p.name in ("repeat_times", "repeat_time")), -1)
+    repeat = next((k for k, p in params if p.name in _REPEATS), -1)
     amount, kind = next(
         ((k, _AMOUNTS[p.name, p.kind]) for k, p in params if (p.name, p.kind) in _AMOUNTS),
         (repeat, "repeat"),
@@ -144,6 +157,8 @@ def _slots(form: Form) -> Slots:
         repeat=repeat,
         strides=strides,
         limits=tuple(limits),
+        switch=next((k for k, p in params if p.role == "set_mask"), None),
+        scratch=next((k for k, p in params if p.name == _SCRATCH), None),
     )
 
 
@@ -177,7 +192,13 @@ def combinations(spec: OpSpec, arch: str, tensors: int) -> tuple[Signature, ...]
 
 
 def takes(spec: OpSpec, form: Form, arch: str) -> tuple[Signature, ...]:
-    """The same for one overload: 3510 executes some dtypes by count only."""
+    """The same for one overload: 3510 executes some dtypes by count only.
+
+    Overloads whose tensors are others have their own dtypes, `of_form` in the row.
+    """
+    own = spec.extra.get("of_form", {}).get(form.name)
+    if own is not None:
+        return tuple(own.get(arch, ()))
     slots = slots_of(form)
     counted = {row[: slots.tensors] for row in spec.extra.get("count_only", {}).get(arch, ())}
     return tuple(
@@ -293,15 +314,27 @@ def check_scalar(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, counts, masks, repeats and strides, operands long enough, no partial overlap."""
+    """Starts, counts, masks, repeats and strides, operands long enough, no partial overlap.
+
+    What a call selects by the mask that is set, only the simulator knows.
+    """
     site = recorder.site()
     slots = slots_of(form)
     for tensor in args[: slots.tensors]:
         if tensor.offset and (fault := rules.bad_start(spec, tensor, site)):
             raise fault
-    fault = _COUNTED[slots.kind](spec, slots, args, site)
+    if slots.inherits(args):
+        fault = rules.bad_strides(spec, known_strides(slots, args), site)
+    else:
+        fault = _COUNTED[slots.kind](spec, slots, args, site)
     if fault is not None:
         raise fault
+
+
+def known_strides(slots: Slots, args: tuple[Any, ...]) -> list[tuple[int, int]]:
+    """The strides of a call that are known while tracing, each with the most that it may be."""
+    pairs = zip(slots.strides_of(args), slots.limits, strict=True)
+    return [pair for pair in pairs if not isinstance(pair[0], Value)]
 
 
 def _by_count(spec: OpSpec, slots: Slots, args: tuple[Any, ...], site: Site) -> KernelError | None:
@@ -343,8 +376,7 @@ def _repeats(
 ) -> KernelError | None:
     """What is wrong with repeats and strides; `lanes` are the elements of a repeat, if known."""
     repeat, strides = args[slots.repeat], slots.strides_of(args)
-    pairs = zip(strides, slots.limits, strict=True)
-    known = [pair for pair in pairs if not isinstance(pair[0], Value)]
+    known = known_strides(slots, args)
     fault = rules.bad_strides(spec, known, site)
     if isinstance(repeat, Value):
         return fault

@@ -71,7 +71,7 @@ CLEAN_AND_INVALID = register(
         "the end of its 64-byte line, `ENTIRE_DATA_CACHE` everything, whatever `dst` is.",
         (Form("to", (_LINES, _WHERE, _TENSOR)), Form("global", (_LINES, _TENSOR))),
         checks=(_on(_DATA), _check_clean),
-        extra=MappingProxyType({"typed": "dst"}),
+        extra=MappingProxyType({"typed": {"to": (2,), "global": (1,)}}),
     )
 )
 

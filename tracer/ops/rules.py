@@ -118,18 +118,19 @@ def bad_number(spec: OpSpec, number: Any, dtype: DataType, site: Site) -> Kernel
 # -- operands -------------------------------------------------------------------------------------
 
 
-def bad_start(spec: OpSpec, tensor: Any, site: Site) -> KernelError | None:
-    """Operands begin at whole blocks."""
-    rest = (tensor.offset or 0) % BLOCK_BYTES
+def bad_start(
+    spec: OpSpec, tensor: Any, site: Site, nbytes: int = BLOCK_BYTES
+) -> KernelError | None:
+    """Operands begin at whole blocks, or where the row says."""
+    rest = (tensor.offset or 0) % nbytes
     if not rest:
         return None
     dtype = tensor.dtype
     return error(
         "AT0103",
-        f"{spec.name} on {describe(tensor)}, which begins {rest} bytes past a multiple of "
-        f"{BLOCK_BYTES}",
+        f"{spec.name} on {describe(tensor)}, which begins {rest} bytes past a multiple of {nbytes}",
         site,
-        hint=f"begin at a multiple of {BLOCK_BYTES // dtype.sizeof()} elements of {dtype}",
+        hint=f"begin at a multiple of {nbytes // dtype.sizeof()} elements of {dtype}",
     )
 
 

@@ -26,13 +26,15 @@ from ..language.enums import (
     DcciDst,
     HardEvent,
     Hardware,
+    MaskMode,
     MemDsbT,
     PipeID,
+    ReduceOrder,
     RoundMode,
     SelMode,
     TPosition,
 )
-from ..language.structs import ParamStruct, ShapeInfo, struct
+from ..language.structs import ParamStruct, ShapeInfo, VdeqInfo, struct
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -271,6 +273,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cmp_mode": ("an asc.CMPMODE", _is_a(CMPMODE)),
     "sel_mode": ("an asc.SelMode", _is_a(SelMode)),
     "round_mode": ("an asc.RoundMode", _is_a(RoundMode)),
+    "mask_mode": ("an asc.MaskMode", _is_a(MaskMode)),
+    "reduce_order": ("an asc.ReduceOrder", lambda v: v is None or isinstance(v, ReduceOrder)),
+    "vdeq_info": ("an asc.VdeqInfo", _is_a(VdeqInfo)),
     "cache_line": ("an asc.CacheLine", _is_a(CacheLine)),
     "dcci_dst": ("an asc.DcciDst", _is_a(DcciDst)),
     "slices": ("a list of asc.SliceInfo", _is_slices),

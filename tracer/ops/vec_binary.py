@@ -28,7 +28,7 @@ from ..language.dtypes import (
     uint32,
     uint64,
 )
-from ._numeric import relu, to_integers
+from ._numeric import ONE_ULP, relu, to_integers, truncated
 from ._vector import (
     ARITH,
     BITS,
@@ -81,9 +81,29 @@ MUL = _row(
     "mul", "Mul", "dst = src0 * src1", np.multiply,
     {**everywhere(*ARITH, wide=_MUL_WIDE), "1001": (float16, int32, float32)},
 )  # fmt: skip
-DIV = _row(
-    "div", "Div", "dst = src0 / src1", np.divide,
-    {**everywhere(*HALF_FLOAT), "1001": HALF_FLOAT},
+
+
+def _divide(form: Form, args: tuple[Any, ...]) -> Callable[[Any, Any], Any]:
+    return np.divide if args[0].type.dtype.is_float() else truncated
+
+
+def _pairs(*dtypes: Any) -> tuple[Signature, ...]:
+    return tuple((dtype,) * 3 for dtype in dtypes)
+
+
+_DIVIDED = (int16, uint16, float16, int32, uint32, float32, int64, uint64)
+DIV = mixed_row(
+    "vec_binary", "div", "Div",
+    "dst = src0 / src1, integers (3510 only) towards 0; of a division by 0 they give all bits 1",
+    FORMS,
+    {
+        **dict.fromkeys(("2201", "3002", "2002", "1001"), _pairs(*HALF_FLOAT)),
+        "3510": _pairs(*_DIVIDED),
+    },
+    _divide,
+    types=(0,),
+    count_only={"3510": frozenset(_pairs(int64, uint64))},
+    error="3510: 1 ulp", approximate={"3510": ONE_ULP},
 )  # fmt: skip
 MAX = _row("max", "Max", "dst = the larger of src0 and src1", np.maximum, _MINMAX)
 MIN = _row("min", "Min", "dst = the smaller of src0 and src1", np.minimum, _MINMAX)

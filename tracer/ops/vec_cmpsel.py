@@ -36,6 +36,7 @@ from ._vector import (
     Slots,
     check_dtypes,
     check_scalar,
+    known_strides,
     slots_of,
 )
 from .spec import Form, OpSpec, Param, register
@@ -73,6 +74,11 @@ def bit_bytes(spec: OpSpec, slots: Slots, args: Sequence[Any]) -> int:
     return int(groups * lanes // 8)
 
 
+def by_register(form: Form) -> bool:
+    """Whether an overload writes or reads the register of the core."""
+    return form.name.startswith("register")
+
+
 def one_group(spec: OpSpec, args: Sequence[Any]) -> bool:
     """Whether all repeats use the bits of the first."""
     return selects(spec) and args[4] is SelMode.VSEL_CMPMASK_SPR
@@ -89,11 +95,29 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
     """Starts, counts, repeats and strides, operands long enough and apart."""
     site = recorder.site()
     slots = slots_of(form)
+    if by_register(form):
+        check_register(spec, form, args, site)
+        return
     for tensor in args[: slots.tensors]:
         if tensor.offset and (fault := rules.bad_start(spec, tensor, site)):
             raise fault
     fault = _by_count(spec, slots, args, site) if slots.kind == "count" else None
     fault = fault or (_by_repeats(spec, slots, args, site) if slots.kind != "count" else None)
+    if fault is not None:
+        raise fault
+
+
+def check_register(spec: OpSpec, form: Form, args: tuple[Any, ...], site: Site) -> None:
+    """Starts, mask, repeats and strides; what is selected, only the simulator knows."""
+    slots = slots_of(form)
+    fault = rules.bad_strides(spec, known_strides(slots, args), site)
+    for tensor in args[: slots.tensors]:
+        fault = fault or rules.bad_start(spec, tensor, site)
+    if slots.kind == "mask" and not isinstance(args[slots.amount], Value) and not fault:
+        inherits = slots.inherits(args)
+        fault = None if inherits else rules.bad_mask(spec, args[slots.amount], args[0].dtype, site)
+    if slots.repeat >= 0 and not isinstance(args[slots.repeat], Value):
+        fault = fault or rules.bad_repeat(spec, args[slots.repeat], site)
     if fault is not None:
         raise fault
 
@@ -154,6 +178,18 @@ def _by_repeats(
     return fault or _too_few_bits(spec, slots, args, site)
 
 
+def check_switch(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """These functions go by a mask of their own in any case; the switch is there for later."""
+    if slots_of(form).inherits(args) and not by_register(form):
+        raise error(
+            "AT0108",
+            f"{spec.name} with is_set_mask=False, which has no effect on it",
+            recorder.site(),
+            hint="give the mask, or call select without one behind set_vector_mask and "
+            "set_cmp_mask",
+        )
+
+
 # -- compare --------------------------------------------------------------------------------------
 
 _ALL_MODES: Final = tuple(CMPMODE)
@@ -182,6 +218,8 @@ def check_mode(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Record
     """The comparison is one that the chip has."""
     mode = args[slots_of(form).amount - 1]
     dtypes = tuple(t.type.dtype for t in args[:2])
+    if by_register(form):
+        return
     allowed = modes(recorder.trace.chip.arch, dtypes)
     if mode not in allowed:
         raise error(
@@ -216,6 +254,7 @@ def _row(
     checks: tuple[Any, ...],
     types: tuple[int, int],
     count_only: dict[str, frozenset[Signature]],
+    **more: Any,
 ) -> OpSpec:
     return register(
         OpSpec(
@@ -232,9 +271,9 @@ def _row(
                 }
             ),
             signatures=MappingProxyType(signatures),
-            checks=(check_dtypes, check_scalar, *checks, check_amount),
+            checks=(check_dtypes, check_scalar, check_switch, *checks, check_amount),
             semantics=lambda *values: values,
-            extra=MappingProxyType({"types": types, "count_only": count_only}),
+            extra=MappingProxyType({"types": types, "count_only": count_only} | more),
         )
     )
 
@@ -248,16 +287,41 @@ _COMPARED_SCALAR = _compared(
     (uint8,), 1, dav2201=(*HALF_FLOAT, int32), dav3510=WIDE,
     dav3002=(int16, uint16, float16, int32, uint32, float32), dav2002=HALF_FLOAT,
 )  # fmt: skip
+#: Into the register, and by it: float16 and float32 everywhere.
+_REGISTER_ARCHES: Final = ("2201", "3510", "2002")
+
+
+def _halves(tensors: int) -> dict[str, tuple[Signature, ...]]:
+    return dict.fromkeys(_REGISTER_ARCHES, tuple((t,) * tensors for t in HALF_FLOAT))
+
+
+def _into_register(option: Param) -> tuple[Form, ...]:
+    """One repeat, with a mask."""
+    sources = (Param("src0", "local", "in"), Param("src1", "local", "in"), option)
+    behind = (Param("repeat_params", "binary_repeat"), SET_MASK)
+    return (
+        Form("register_mask", (*sources, Param("mask", "int", cpp="uint64_t"), *behind)),
+        Form("register_bits", (*sources, Param("mask", "mask"), *behind)),
+    )
+
+
 COMPARE = _row(
     "compare", "Compare",
     "Bits of dst = whether src0 compares to src1 as cmp_mode says (`AscendC::Compare`). By count, "
-    "whole repeats of 256 bytes are compared; with a mask, all elements of each repeat are.",
-    _forms((_DST, Param("src0", "local", "in"), Param("src1", "local", "in")), _MODE,
-           "binary_repeat"),
+    "whole repeats of 256 bytes are compared; with a mask, all elements of each repeat are. "
+    "Without dst, the selected elements of one repeat are compared into the 128 bits of the "
+    "register that `get_cmp_mask` and `select` read; the other bits stay.",
+    (
+        *_forms((_DST, Param("src0", "local", "in"), Param("src1", "local", "in")), _MODE,
+                "binary_repeat"),
+        *_into_register(_MODE),
+    ),
     _COMPARED,
     (check_mode,),
     (1, 0),
     _whole(_COMPARED),
+    of_form=dict.fromkeys(("register_mask", "register_bits"), _halves(2)),
+    types_of=dict.fromkeys(("register_mask", "register_bits"), (0,)),
 )  # fmt: skip
 COMPARE_SCALAR = _row(
     "compare_scalar", "CompareScalar",
@@ -277,6 +341,10 @@ COMPARE_SCALAR = _row(
 
 def check_select(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """The mode goes with what src1 is."""
+    if form.name == "register":
+        check_register_mode(spec, args[5], recorder)
+    if by_register(form):
+        return
     mode = args[4]
     scalar = slots_of(form).scalar is not None
     if scalar is not (mode is SelMode.VSEL_TENSOR_SCALAR_MODE):
@@ -288,6 +356,25 @@ def check_select(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         )
 
 
+def check_register_mode(spec: OpSpec, mode: SelMode, recorder: Recorder) -> None:
+    """The register holds bits; the address of bits is known on the device only."""
+    if mode is SelMode.VSEL_CMPMASK_SPR:
+        return
+    if mode is SelMode.VSEL_TENSOR_TENSOR_MODE:
+        raise error(
+            "AT0306",
+            f"{spec.name} with {mode.name} by the register, which holds the address of the bits",
+            recorder.site(),
+            hint="give sel_mask and a mask: that overload sets the address by itself",
+        )
+    raise error(
+        "AT0108",
+        f"{spec.name} with {mode.name} and two tensors by the register",
+        recorder.site(),
+        hint="VSEL_TENSOR_SCALAR_MODE goes with sel_mask and src0, the number is in the register",
+    )
+
+
 _SELECT = (_DST, Param("sel_mask", "local", "in"), Param("src0", "local", "in"))
 _SEL_MODE = Param("sel_mode", "sel_mode")
 _BY_TENSOR = _forms((*_SELECT, Param("src1", "local", "in")), _SEL_MODE, "binary_repeat")
@@ -297,6 +384,9 @@ _BY_NUMBER = tuple(
         (*_SELECT, Param("src1", "number", cpp="{dtype}")), _SEL_MODE, "binary_repeat"
     )
 )
+_REPEATED: Final = (
+    Param("repeat_times", "int", cpp="uint8_t"), Param("repeat_params", "binary_repeat"),
+)  # fmt: skip
 _MASKS: Final = (uint8, uint16, uint32, uint64)
 _SELECTED: dict[str, tuple[Signature, ...]] = {
     arch: tuple((t, m, t, t) for t in dtypes for m in _MASKS)
@@ -308,10 +398,30 @@ SELECT = _row(
     "select", "Select",
     "dst = src0 where the bit of sel_mask is 1, else src1 (`AscendC::Select`). "
     "`VSEL_CMPMASK_SPR` uses the bits of the first repeat in all repeats, the other modes go on "
-    "reading. The modes with a mask that goes on need 8 KB of UB for themselves on 2201 and 2002.",
-    (*_BY_TENSOR, *_BY_NUMBER),
+    "reading. The modes with a mask that goes on need 8 KB of UB for themselves on 2201 and 2002. "
+    "Without a mask, the elements are those of `set_vector_mask`: two sources and the bits of the "
+    "register (`compare`, `set_cmp_mask`), or sel_mask and the number in the register.",
+    (
+        *_BY_TENSOR, *_BY_NUMBER,
+        Form("register_number", (*_SELECT, *_REPEATED)),
+        Form(
+            "register",
+            (
+                _DST, Param("src0", "local", "in"), Param("src1", "local", "in"), *_REPEATED,
+                Param("sel_mode", "sel_mode", "template"),
+            ),
+        ),
+    ),
     _SELECTED,
     (check_select,),
     (0, 1),
     {"3510": frozenset(s for s in _SELECTED["3510"] if s[0].bits in (8, 64))},
+    of_form={
+        "register": _halves(3),
+        "register_number": dict.fromkeys(
+            _REGISTER_ARCHES, tuple((t, m, t) for t in HALF_FLOAT for m in _MASKS)
+        ),
+    },
+    types_of={"register": (0,)},
+    typed={"register": (0,)},
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The row of `cast`: every documented pair of dtypes with its rounding modes.
+"""Rows of conversions: `cast` for every documented pair of dtypes and rounding mode, and more.
 
 What does not fit saturates. What the documentation leaves open: infinities stay what they are among
 floats; NaN becomes 0 as an integer; `CAST_NONE` rounds to nearest, ties to even.
@@ -7,6 +7,7 @@ floats; NaN becomes 0 as an integer; `CAST_NONE` rounds to nearest, ties to even
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..language.dtypes import (
 )
 from ..language.enums import RoundMode
 from ..trace import Recorder
-from ._numeric import between_integers, narrowed, to_integers
+from ._numeric import between_integers, dequantised, narrowed, relu, to_integers
 from ._vector import Signature, forms, mixed_row
 from .spec import Form, OpSpec, Param
 
@@ -38,7 +39,10 @@ _FIVE: Final = (RoundMode.CAST_RINT, *_DIRECTED)
 _SIX: Final = (*_FIVE, RoundMode.CAST_NONE)
 _SEVEN: Final = (*_FIVE, RoundMode.CAST_ODD, RoundMode.CAST_NONE)
 
-#: Architecture -> (destination, source) -> modes. int32 to float16 needs a scale set before.
+#: Any mode: none has an effect.
+_ANY: Final = tuple(RoundMode)
+#: Architecture -> (destination, source) -> modes. Where any mode goes from int32 to float16, the
+#: number is multiplied by the scale that `set_deq_scale` set before.
 _OLD: dict[Signature, tuple[RoundMode, ...]] = {
     (float16, int8): NONE,
     (float16, uint8): NONE,
@@ -98,11 +102,12 @@ _950: dict[Signature, tuple[RoundMode, ...]] = {
     (int16, uint32): NONE,
     (uint16, uint32): NONE,
 }
+_SCALED: Final[dict[Signature, tuple[RoundMode, ...]]] = {(float16, int32): _ANY}
 MODES: Final = {
-    "2201": _A2,
-    "3510": _950,
-    "3002": _A2,
-    "2002": {**_OLD, (int16, float16): (RoundMode.CAST_RINT,), (int16, int32): NONE},
+    "2201": _A2 | _SCALED,
+    "3510": _950 | _SCALED,
+    "3002": {**_A2, (float16, int32): NONE},
+    "2002": {**_OLD, (int16, float16): (RoundMode.CAST_RINT,), (int16, int32): NONE, **_SCALED},
     "1001": _OLD,
 }
 
@@ -122,8 +127,17 @@ def check_mode(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Record
         )
 
 
-def _cast(form: Form, args: tuple[Any, ...]) -> Callable[[Any], Any]:
+def scaled(arch: str, dtypes: Signature) -> bool:
+    """Whether a conversion multiplies by the scale that is set."""
+    return MODES[arch].get(dtypes) == _ANY
+
+
+def _cast(form: Form, args: tuple[Any, ...]) -> Callable[..., Any]:
     dst, src, mode = args[0].type.dtype, args[1].type.dtype, args[2]
+    if (dst, src) == (float16, int32):
+        return lambda values, scale=None: (
+            narrowed(values, dst, mode) if scale is None else dequantised(values, scale)
+        )
     if dst is src:
         return _WHOLE[mode]
     if dst.is_float():
@@ -166,3 +180,44 @@ CAST = mixed_row(
     options=("round_mode",),
     narrows_in_place=True,
 )  # fmt: skip
+
+
+# -- of a sum or a difference ---------------------------------------------------------------------
+
+_CONVERTED: Final = ((int8, float16, float16), (int8, int16, int16), (float16, float32, float32))
+_RELU_CASTS: Final[dict[str, tuple[Signature, ...]]] = {
+    "2201": _CONVERTED,
+    "2002": _CONVERTED,
+    "3002": tuple(s for s in _CONVERTED if s[1] is not int16),
+    "3510": (*_CONVERTED, (float32, int64, int64), (int32, int64, int64)),
+}
+_SUM_FORMS: Final = forms(
+    (Param("dst", "local", "out"), Param("src0", "local", "in"), Param("src1", "local", "in")),
+    "binary_repeat",
+)
+
+
+def _of_relu(op: Any) -> Callable[[Form, tuple[Any, ...]], Callable[[Any, Any], Any]]:
+    """The result of `op`, rounded to its dtype, no less than 0, as an element of `dst`."""
+
+    def semantics(form: Form, args: tuple[Any, ...]) -> Callable[[Any, Any], Any]:
+        dst, src = args[0].type.dtype, args[1].type.dtype
+        if dst.is_float():
+            return lambda a, b: narrowed(relu(op(a, b)), dst, RoundMode.CAST_NONE)
+        if src.is_float():
+            return lambda a, b: to_integers(relu(op(a, b)), dst, np.rint)
+        return lambda a, b: between_integers(relu(op(a, b)), dst)
+
+    return semantics
+
+
+def _relu_cast(name: str, cpp: str, doc: str, op: Any) -> OpSpec:
+    return mixed_row(
+        "vec_vconv", name, cpp, f"{doc} in the dtype of dst, ties to even, saturated", _SUM_FORMS,
+        _RELU_CASTS, _of_relu(op),
+        count_only=MappingProxyType({"3510": frozenset({(int32, int64, int64)})}),
+    )  # fmt: skip
+
+
+ADD_RELU_CAST = _relu_cast("add_relu_cast", "AddReluCast", "dst = max(src0 + src1, 0)", np.add)
+SUB_RELU_CAST = _relu_cast("sub_relu_cast", "SubReluCast", "dst = max(src0 - src1, 0)", np.subtract)

@@ -369,7 +369,8 @@ class LoopTracer:
                 assert path.block is not None
                 path.block.nodes.append(Jump("return", path.site))
         returned = len(leave) < len(exits)
-        if self.counted is not None:
+        if self.counted is not None and (back or not self._runs_once()):
+            # Without a way back, only a range that may be empty is used up.
             leave.append(self._exhausted())
         self.entry.restore(vm, frame)
         vm.block.nodes.append(node)
