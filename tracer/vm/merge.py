@@ -180,9 +180,9 @@ class Merger:
             return self._partial(name, values, sites)
         first = values[0]
         own = self.owns.get(location)
-        if all(v is first or same_constant(first, v) for v in values):
-            if first is own or not self.own_ids or not self._holds_own(first):
-                return first
+        same = all(v is first or same_constant(first, v) for v in values)
+        if same and (first is own or not self.own_ids or not self._holds_own(first)):
+            return first
         key = (*map(id, values), id(own))
         if key in self.memo:
             return self.memo[key]
