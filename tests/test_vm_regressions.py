@@ -784,6 +784,29 @@ def test_with_in_a_loop_in_a_loop_over_a_generator() -> None:
         assert run(kernel, n, m) == stored
 
 
+def test_labels_of_one_round_are_not_those_of_the_next() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        last = {"a": n, "b": 1}
+
+        def helper() -> None:
+            for i in range(12):
+                match (n + i) % 4:
+                    case 0 if m > 3:
+                        last["a"] = i
+                    case 2 if m > 5 and i > n:
+                        break
+                last["c" if i < 0 else "b"] = i
+
+        helper()
+        put(last["a"])
+        put(last["b"])
+
+    for n, m in ((0, 0), (1, 4), (2, 6), (7, 9)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

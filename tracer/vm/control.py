@@ -254,7 +254,10 @@ def run_first(
         return states
     assert state.block is not None
     others = tuple(s.dest for s in states[1:] if s.dest != RETURNS)
-    own |= frame.program.flow.joins(frame.pc, (state.dest, *others), frame.stops)
+    # Where no state waits any more, a run must not stop: it may be the next round of a loop.
+    own = own.intersection(others) | frame.program.flow.joins(
+        frame.pc, (state.dest, *others), frame.stops
+    )
     before = Snapshot(vm, frame)
     adopt(vm, frame, state)
     stops = frame.stops | (own - {state.dest})
