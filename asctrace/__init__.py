@@ -45,6 +45,7 @@ from .tracer.language.enums import (
     DataFormat,
     DcciDst,
     DeqScale,
+    GatherMaskMode,
     HardEvent,
     Hardware,
     MaskMode,
@@ -54,6 +55,7 @@ from .tracer.language.enums import (
     RoundMode,
     SelMode,
     TPosition,
+    TransposeType,
     pad_t,
 )
 from .tracer.language.functions import ascend_is_aic, ascend_is_aiv, ceildiv, static_assert
@@ -69,7 +71,7 @@ from .tracer.language.properties import (
 )
 from .tracer.language.ranges import range, static_range
 from .tracer.language.struct import ArrayField, Field, Struct, StructField
-from .tracer.language.structs import MrgSortSrcList, ShapeInfo, VdeqInfo
+from .tracer.language.structs import MrgSort4Info, MrgSortSrcList, ShapeInfo, VdeqInfo
 from .tracer.language.tensor import GlobalAddress, GlobalTensor, LocalTensor
 from .tracer.ops.functions import functions
 from .tracer.ops.vec_reduce_all import shared_tmp_size
@@ -98,12 +100,14 @@ __all__ = [
     "DeqScale",
     "Field",
     "Finding",
+    "GatherMaskMode",
     "GlobalAddress",
     "GlobalTensor",
     "HardEvent",
     "Hardware",
     "Kernel",
     "KernelError",
+    "KernelType",
     "KernelWarning",
     "LaunchInfo",
     "ListTensorDesc",
@@ -113,8 +117,10 @@ __all__ = [
     "Lowered",
     "MaskMode",
     "MemDsbT",
+    "MrgSort4Info",
     "MrgSortSrcList",
     "PipeID",
+    "Profile",
     "Property",
     "ReduceOrder",
     "RoundMode",
@@ -133,6 +139,7 @@ __all__ = [
     "TQueBind",
     "TensorDesc",
     "Traced",
+    "TransposeType",
     "VdeqInfo",
     "array",
     "ascend_is_aic",
@@ -140,6 +147,8 @@ __all__ = [
     "bfloat16",
     "bool_",
     "ceildiv",
+    "core_num",
+    "current_soc",
     "float16",
     "float32",
     "float_",
@@ -151,6 +160,10 @@ __all__ = [
     "int64",
     "int_",
     "jit",
+    "l0a_size",
+    "l0b_size",
+    "l0c_size",
+    "l1_size",
     "pad_t",
     "property",
     "range",
@@ -158,6 +171,7 @@ __all__ = [
     "shared_tmp_size",
     "static_assert",
     "static_range",
+    "ub_size",
     "uint8",
     "uint16",
     "uint32",
@@ -170,16 +184,35 @@ __all__ += sorted(_functions)
 __all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
-    from .runtime.results import Compiled, LaunchInfo, Lowered, Traced
+    from .runtime.compiler import KernelType
+    from .runtime.results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .runtime.simulator import SimParams
+    from .runtime.soc import (
+        core_num,
+        current_soc,
+        l0a_size,
+        l0b_size,
+        l0c_size,
+        l1_size,
+        ub_size,
+    )
 
 #: What is loaded when it is asked for first, and from where.
 _LATER = {
     "Compiled": ".runtime.results",
+    "KernelType": ".runtime.compiler",
     "LaunchInfo": ".runtime.results",
     "Lowered": ".runtime.results",
+    "Profile": ".runtime.results",
     "SimParams": ".runtime.simulator",
     "Traced": ".runtime.results",
+    "core_num": ".runtime.soc",
+    "current_soc": ".runtime.soc",
+    "l0a_size": ".runtime.soc",
+    "l0b_size": ".runtime.soc",
+    "l0c_size": ".runtime.soc",
+    "l1_size": ".runtime.soc",
+    "ub_size": ".runtime.soc",
 }
 
 

@@ -56,6 +56,15 @@ BUDGETS = (
         tool=PYASC,
     ),
     Budget(
+        key="npu_launch",
+        what="cached launch up to the device's queue",
+        measure=dispatch.npu_launch,
+        budget=10e-6,
+        aim=4e-6,
+        reference=44e-6,
+        tool=PYASC,
+    ),
+    Budget(
         key="startup",
         what="import asctrace / import numpy",
         measure=startup.ratio,

@@ -31,6 +31,7 @@ from ..tracer.language.enums import (
     RoundMode,
     SelMode,
     TPosition,
+    TransposeType,
     pad_t,
 )
 from ..tracer.language.structs import ELEMENT, StructArg
@@ -118,14 +119,14 @@ def _mask_word(p: Writer, word: Any) -> str:
     return f"0x{word:x}ULL" if word > 9 else str(word)
 
 
-def _array(p: Writer, cpp: str, base: str, parts: tuple[str, ...], constant: bool) -> str:
+def array(p: Writer, cpp: str, base: str, parts: tuple[str, ...], constant: bool) -> str:
     """The name of an array with these elements; equal constant ones share one."""
-    name = p.arrays.get(parts)
+    name = p.arrays.get((cpp, *parts))
     if name is None:
         name = p.declare_name(base)
         p.line(f"{cpp} {name}[{len(parts)}] = {{{', '.join(parts)}}};")
         if constant:
-            p.arrays[parts] = name
+            p.arrays[(cpp, *parts)] = name
     return name
 
 
@@ -134,9 +135,9 @@ def _sequence(p: Writer, value: tuple[Any, ...]) -> str:
     if value[0].__class__ is StructArg:
         parts = tuple(_struct(p, item) for item in value)
         known = not any(isinstance(part, Value) for item in value for part in item.values)
-        return _array(p, value[0].cls.cpp, "slices", parts, known)
+        return array(p, value[0].cls.cpp, "slices", parts, known)
     words = tuple(_mask_word(p, word) for word in (*value, 0)[:2])
-    return _array(p, "uint64_t", "mask", words, not any(isinstance(w, Value) for w in value))
+    return array(p, "uint64_t", "mask", words, not any(isinstance(w, Value) for w in value))
 
 
 def _enum(p: Writer, value: Any) -> str:
@@ -160,7 +161,7 @@ _SPELL: dict[type, Callable[[Any, Any], str]] = {
     PipeID: lambda p, v: str(v.name),
     **dict.fromkeys(
         (AtomicDtype, AtomicOp, BlockMode, CMPMODE, CacheLine, CacheMode, CacheRwMode, DataFormat,
-         DcciDst, DeqScale, Hardware, MaskMode, MemDsbT, ReduceOrder, RoundMode),
+         DcciDst, DeqScale, Hardware, MaskMode, MemDsbT, ReduceOrder, RoundMode, TransposeType),
         _enum,
     ),
     pad_t: lambda p, v: f"pad_t::{v.name}",

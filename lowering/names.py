@@ -8,6 +8,9 @@ from functools import cache
 
 from ..tracer.trace import Trace
 
+#: The parameter that a kernel takes in front of its own when cores synchronise by hardware.
+SYNC_ADDRESS = "ffts_addr"
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -32,7 +35,7 @@ _TAKEN = _words(
     size_t AscendC FloorDiv FloorMod Abs Min Max assert errno linux unix major minor stdin stdout
     stderr offsetof typeof restrict main
     """
-)
+) | {SYNC_ADDRESS}
 # C library functions: a kernel is `extern "C"`, so such a name would redeclare them.
 _LIBRARY = _words(
     """

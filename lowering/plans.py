@@ -15,8 +15,8 @@ REBINDS = frozenset({SET_GLOBAL_BUFFER})
 
 #: Kinds of operands that are objects, never None; and of those that are constants.
 _OBJECTS = frozenset(
-    {"address", "allocator", "buf", "data", "global", "handle", "list_desc", "local", "pool"}
-    | {"queue", "shape_value", "tensor_desc", "tpipe"}
+    {"address", "allocator", "buf", "data", "four", "global", "handle", "list_desc", "local"}
+    | {"pool", "queue", "shape_value", "tensor_desc", "tpipe"}
 )
 _CONSTANTS = frozenset(
     {"cache_mode", "cache_rw_mode", "const_bool", "const_int", "dtype", "event", "hardware"}

@@ -60,18 +60,19 @@ class Printer(Writer):
             if fate == OTHER:
                 self._print[node.__class__](node)
                 continue
-            text = (plan.text or writer(plan))(self, node, plan)
             if fate == INLINE:
-                self._inline(node, *text)
+                self._inline(node, *(plan.text or writer(plan))(self, node, plan))
                 continue
+            # In front of the text: some calls write their lines themselves.
             if marks and node.site is not None:
                 self.mark(node.site)
+            text = (plan.text or writer(plan))(self, node, plan)
             if fate == STATEMENT:
                 if text:  # else the call has written its lines itself
                     lines.append(f"{pad}{text};")
-            elif fate == BIND:
+            elif fate == BIND and text:  # else the call has set its variable itself
                 self._bind(node.result, text[0] if plan.pure else text)
-            elif text:  # else the constructor has declared its value itself
+            elif fate != BIND and text:  # else the constructor has declared its value itself
                 self._construct(node.result, text)
 
     def _inline(self, op: Op, text: str, prec: int) -> None:
@@ -195,15 +196,18 @@ class Printer(Writer):
             return node.then, node.orelse, node.negate
         return node.orelse, node.then, not node.negate
 
-    def _choice(self, node: Branch) -> bool:
-        """`T name; if (c) {name = a;} else {name = b;}` as `T name = c ? a : b;`, if short."""
+    def _choice(self, node: Branch, first: int) -> bool:
+        """`T name; if (c) {name = a;} else {name = b;}` as `T name = c ? a : b;`, if short.
+
+        The branch's marks begin at line `first`.
+        """
         arms = [_sole_assign(node.then), _sole_assign(node.orelse)]
         pairs = [self.uses.pairs(arm) if arm is not None else [] for arm in arms]
         if [len(p) for p in pairs] != [1, 1] or pairs[0][0][0] is not pairs[1][0][0]:
             return False
         var = pairs[0][0][0]
         declaration = f"{self._pad}{var.type.cpp} {self.text[id(var)]}"
-        if self.lines[-1] != f"{declaration};":
+        if self.lines[first - 1] != f"{declaration};":
             return False
         for arm in (node.then, node.orelse):
             self._inline_all(arm.steps[:-1])
@@ -216,13 +220,15 @@ class Printer(Writer):
         line = f"{declaration} = {paren(*cond, 10)} ? {a} : {b};"
         if len(line) > _LINE:
             return False
-        self.lines[-1] = line
+        del self.lines[first - 1]
+        self.lines.append(line)
         return True
 
     def _branch(self, node: Branch) -> None:
         self._hoist(node)
+        first = len(self.lines)
         self.mark(node.node.site)
-        if self._choice(node):
+        if self._choice(node, first):
             return
         word = "if"
         while True:

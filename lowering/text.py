@@ -7,42 +7,83 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..tracer.language.types import GlobalPointerType
 from ..tracer.trace import Trace
 from . import copies as _copies  # noqa: F401 (the same)
 from . import debug as _debug  # noqa: F401 (registers texts of rows)
 from . import framework as _framework  # noqa: F401 (the same)
+from . import moves as _moves  # noqa: F401 (the same)
 from . import system as _system  # noqa: F401 (the same)
 from .comments import Commenter, TextOptions
 from .data import struct_definitions
 from .helpers import helper_text
-from .names import kernel_name
+from .layout import argument_layout, size_checks
+from .names import SYNC_ADDRESS, kernel_name
 from .printer import Printer
 from .uses import Uses
 
-__all__ = ["TextOptions", "emit", "kernel_name"]
+__all__ = ["Entry", "TextOptions", "emit", "kernel_name", "python_lines"]
+
+
+class Entry(NamedTuple):
+    """How a kernel is declared for the way it is compiled.
+
+    qualifier: the cores, as `bisheng -x asc` wants them named. sync_address: the kernel takes the
+    address for synchronisation between cores in front of its parameters, and sets it.
+    """
+
+    qualifier: str = ""
+    sync_address: bool = False
+
 
 _DEFAULTS = TextOptions()
+_PLAIN = Entry()
 
 
-def emit(trace: Trace, options: TextOptions = _DEFAULTS) -> str:
+def emit(trace: Trace, options: TextOptions = _DEFAULTS, entry: Entry = _PLAIN) -> str:
     """The Ascend C text of a kernel; its symbol is `kernel_name(trace)`."""
     printer = Printer(trace, Uses(trace), Commenter(options))
     printer.kernel()
-    params = ", ".join(
-        f"{param.type.cpp} {name}" for param, name in zip(trace.params, printer.params, strict=True)
-    )
+    names, first = list(printer.params), list[str]()
+    if entry.sync_address:
+        names.insert(0, SYNC_ADDRESS)
+        first = [f"    set_ffts_base_addr(reinterpret_cast<uint64_t>({SYNC_ADDRESS}));"]
+    slots = argument_layout(trace, entry.sync_address).slots
+    params = [f"{slot.cpp} {name}" for slot, name in zip(slots, names, strict=True)]
+    qualifier = f"{entry.qualifier} " if entry.qualifier else ""
     return (
         f"{_header(trace)}\n"
         '#include "kernel_operator.h"\n\n'
-        f"{struct_definitions(trace)}"
+        f"{struct_definitions(trace)}{size_checks(trace.params)}"
         f"{helper_text(printer.helpers, printer.float_helpers)}"
         f"{''.join(text + chr(10) for text in printer.preamble)}"
-        f'extern "C" __global__ __aicore__ void {kernel_name(trace)}({params})\n'
-        "{\n" + "\n".join([*printer.lines, "}\n"])
+        f'extern "C" __global__ {qualifier}__aicore__ void {kernel_name(trace)}'
+        f"({', '.join(params)})\n"
+        "{\n" + "\n".join([*first, *printer.lines, "}\n"])
     )
+
+
+def python_lines(
+    trace: Trace, options: TextOptions = _DEFAULTS, entry: Entry = _PLAIN
+) -> list[tuple[str, int] | None]:
+    """The Python file and line of each line of the text, None where there is none.
+
+    They are what `#line` directives would say, so the text itself need not have any.
+    """
+    out: list[tuple[str, int] | None] = []
+    place: tuple[str, int] | None = None
+    for line in emit(trace, replace(options, line_directives=True), entry).splitlines():
+        if match := _DIRECTIVE.fullmatch(line):
+            place = re.sub(r"\\(.)", r"\1", match[2]), int(match[1])
+        else:
+            out.append(place)
+    return out
+
+
+_DIRECTIVE = re.compile(r'#line (\d+) "(.*)"')
 
 
 def _header(trace: Trace) -> str:

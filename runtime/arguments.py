@@ -218,9 +218,11 @@ def adapt(kernel: str, name: str, value: Any) -> tuple[Any, Any]:
         return _adapt_scalar(kernel, name, value), value
     if isinstance(value, bool | int | float):
         return _adapt_number(kernel, name, value), value
-    view = foreign_array(kernel, name, value)
+    view = None if on_device(value) else foreign_array(kernel, name, value)
     if view is not None:
         return _adapt_array(kernel, name, view), view
+    if on_device(value) is not None:
+        return _adapt_device_tensor(kernel, name, value), value
     if isinstance(value, Struct):
         key = StructKey(kind.struct_type)
         RUNTIME.setdefault(kind, lambda value: key)
@@ -294,7 +296,7 @@ def foreign_array(kernel: str, name: str, value: Any) -> Any:
     kind = type(value)
     if isinstance(value, type):
         return None
-    if kind.__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr"):
+    if is_torch(value):
         return _torch_view(kernel, name, value)
     if hasattr(value, "__array_interface__"):
         return np.asarray(value)
@@ -314,15 +316,56 @@ def foreign_array(kernel: str, name: str, value: Any) -> Any:
         ) from None
 
 
-def _torch_view(kernel: str, name: str, value: Any) -> Any:
-    """The memory of a CPU tensor; NumPy has no bfloat16, so that goes by its bits."""
-    if value.device.type != "cpu":
-        raise refuse(
-            kernel,
-            name,
-            f"the tensor lives on {value.device}, the simulator reads host memory",
-            "pass x.cpu(), and copy a result back",
-        )
+# -- memory of the device -----------------------------------------------------------------------
+
+#: dtypes of torch, as they are met.
+_TORCH: dict[Any, ArrayKey] = {}
+
+
+def device_array_key(dtype: Any) -> ArrayKey:
+    """The key of device arrays of a NumPy dtype; `TypeError` if C++ has no such type."""
+    key = _ARRAYS.get(dtype)
+    if key is None:
+        known = dtypes.from_numpy(dtype) if dtype.isnative else None
+        if known is None:
+            raise TypeError(f"{dtype} has no Ascend C type")
+        key = _ARRAYS[dtype] = ADDRESSES[known]
+    return key
+
+
+def is_torch(value: Any) -> bool:
+    """Whether a value is a tensor of torch, without importing it."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "data_ptr")
+
+
+def on_device(value: Any) -> str | None:
+    """The device whose memory an array or tensor is in, such as 'npu:0'; None for host memory."""
+    if is_torch(value):
+        return str(value.device) if value.device.type == "npu" else None
+    if getattr(type(value), "is_device_array", False):
+        return f"npu:{value.device_id}"
+    return None
+
+
+def _adapt_device_tensor(kernel: str, name: str, value: Any) -> ArrayKey:
+    if not is_torch(value):
+        return device_array_key(value.dtype)
+    _check_contiguous(kernel, name, value)
+    dtype = dtypes.BY_NAME.get(str(value.dtype).removeprefix("torch."))
+    if dtype is None:
+        raise refuse(kernel, name, f"{value.dtype} has no Ascend C type", "convert it with x.to()")
+    _TORCH[value.dtype] = ADDRESSES[dtype]
+    RUNTIME.setdefault(type(value), _device_tensor)
+    return ADDRESSES[dtype]
+
+
+def _device_tensor(value: Any) -> ArrayKey:
+    if value.device.type == "npu" and value.is_contiguous():
+        return _TORCH[value.dtype]
+    raise KeyError
+
+
+def _check_contiguous(kernel: str, name: str, value: Any) -> None:
     if not value.is_contiguous():
         raise refuse(
             kernel,
@@ -330,6 +373,18 @@ def _torch_view(kernel: str, name: str, value: Any) -> Any:
             "the tensor is not contiguous",
             "pass x.contiguous(), and copy a result back",
         )
+
+
+def _torch_view(kernel: str, name: str, value: Any) -> Any:
+    """The memory of a CPU tensor; NumPy has no bfloat16, so that goes by its bits."""
+    if value.device.type != "cpu":
+        raise refuse(
+            kernel,
+            name,
+            f"the tensor lives on {value.device}, kernels read host memory and NPUs",
+            "pass x.cpu(), and copy a result back",
+        )
+    _check_contiguous(kernel, name, value)
     value = value.detach()
     if str(value.dtype) == "torch.bfloat16":
         bits = value.view(sys.modules["torch"].int16).numpy()

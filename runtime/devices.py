@@ -1,15 +1,20 @@
-"""The devices a kernel runs on. `sim` is the simulator; `npu` refuses until there is a driver.
+"""The devices kernels run on: `sim` is the simulator, `npu` compiles by CANN, launches by ACL.
 
-May import `tracer`, `lowering` and `runtime.simulator` (when first used).
+May import `tracer`, `lowering`, and what makes the devices when they are first used.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
 
 if TYPE_CHECKING:
+    from .compiler import Binary
+    from .jit import JitOptions
+    from .launcher import NpuProgram
     from .results import LaunchInfo
     from .simulator import SimParams
 
@@ -19,8 +24,16 @@ class Device(Protocol):
 
     name: str
 
-    def compile(self, trace: Trace) -> Any:
+    def compile(self, trace: Trace, options: JitOptions) -> Any:
         """A program for this device; kept as long as the specialisation."""
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several, at once where that is faster."""
+
+    def product(self, program: Any) -> Any:
+        """What `kernel.compile` shows of a program."""
 
     def launch(
         self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any
@@ -33,11 +46,21 @@ class SimDevice:
 
     name = "sim"
 
-    def compile(self, trace: Trace) -> Any:
+    def compile(self, trace: Trace, options: JitOptions) -> Any:
         """The trace as the simulator wants it."""
         from .simulator import compile_trace
 
         return compile_trace(trace)
+
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[Any]:
+        """The same for several."""
+        return [self.compile(trace, options) for trace in traces]
+
+    def product(self, program: Any) -> Any:
+        """The program itself."""
+        return program
 
     def launch(
         self,
@@ -56,23 +79,44 @@ class SimDevice:
 
 
 class NpuDevice:
-    """The NPU: refuses with AT0305, which names where CANN was looked for."""
+    """The NPU; AT0305 names where CANN was looked for, when there is none.
+
+    A launch returns at once when all arrays live on the device; with host arrays that the kernel
+    writes it waits for the results.
+    """
 
     name = "npu"
 
-    def compile(self, trace: Trace) -> Any:
-        """Refused."""
-        from . import cann
+    def compile(self, trace: Trace, options: JitOptions) -> NpuProgram:
+        """The binary of a trace, from the cache or from the compiler, ready to launch."""
+        return self.compile_all([trace], options, 1)[0]
 
-        raise cann.refuse("compiling for the NPU")
+    def compile_all(
+        self, traces: Sequence[Trace], options: JitOptions, workers: int | None
+    ) -> list[NpuProgram]:
+        """Programs of several traces, `workers` compilers at a time."""
+        from ..lowering.text import TextOptions
+        from .compiler.traces import compile_traces
+        from .launcher import NpuProgram
 
-    def launch(
-        self, program: Any, args: tuple[Any, ...], blocks: int, stream: Any, params: Any
-    ) -> LaunchInfo:
-        """Refused."""
-        from . import cann
+        text = options.text or TextOptions()
+        compiling, fresh = options.compiling(), options.always_compile
+        binaries = compile_traces(traces, text, compiling, fresh, workers)
+        return [
+            NpuProgram(trace, binary, options.device_id)
+            for trace, binary in zip(traces, binaries, strict=True)
+        ]
 
-        raise cann.refuse("launching on the NPU")
+    def product(self, program: NpuProgram) -> Binary:
+        """The compiler's binary."""
+        return program.binary
+
+    @cached_property
+    def launch(self) -> Callable[[NpuProgram, tuple[Any, ...], int, Any, Any], LaunchInfo]:
+        """Run a program on a stream, the current one by default."""
+        from .launcher import launch
+
+        return launch
 
 
 _DEVICES: dict[str, Device] = {"sim": SimDevice(), "npu": NpuDevice()}

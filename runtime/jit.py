@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from ..tracer.chip import chip
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
 from .arguments import adapt
 from .collector import paused
-from .devices import device
+from .devices import Device, device
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
 from .tracebacks import boundary
 
 if TYPE_CHECKING:
     from ..lowering.text import TextOptions
-    from .results import Compiled, LaunchInfo, Lowered, Traced
+    from .compiler import CompileOptions, KernelType
+    from .results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .simulator import SimParams
 
 #: The largest grid.
@@ -41,7 +41,8 @@ class JitOptions(NamedTuple):
     backend: 'auto', 'sim' or 'npu'. soc: the chip, such as 'Ascend910B1'. unroll_limit: a loop over
     a constant range unrolls up to this number of recorded operations. always_compile: trace and
     lower afresh at every use. name: the C++ name of the kernel. text: options of the emitted text.
-    sim: parameters of the simulator.
+    sim: parameters of the simulator. device_id: the number of the NPU. The rest are the
+    `CompileOptions` of the compiler; matmul_cube_only is AIC_ONLY where kernel_type says nothing.
     """
 
     backend: str | None = None
@@ -51,9 +52,30 @@ class JitOptions(NamedTuple):
     name: str | None = None
     text: TextOptions | None = None
     sim: SimParams | None = None
+    device_id: int | None = None
+    kernel_type: KernelType | None = None
+    opt_level: int | None = None
+    auto_sync: bool | None = None
+    auto_sync_log: str | None = None
+    debug: bool | None = None
+    bisheng_options: tuple[str, ...] | None = None
+    matmul_cube_only: bool = False
+
+    def compiling(self) -> CompileOptions:
+        """What of it is for the compiler; `TypeError` or `ValueError` for what cannot be."""
+        from .compiler import CompileOptions, KernelType
+
+        given = {name: getattr(self, name) for name in _COMPILING}
+        if self.matmul_cube_only and self.kernel_type is None:
+            given["kernel_type"] = KernelType.AIC_ONLY
+        return CompileOptions(**{k: v for k, v in given.items() if v is not None})
 
 
 _OPTIONS = JitOptions._fields
+#: The fields of `CompileOptions`.
+_COMPILING = (
+    "kernel_type", "opt_level", "auto_sync", "auto_sync_log", "debug", "bisheng_options",
+)  # fmt: skip
 
 
 def _options(given: dict[str, Any]) -> JitOptions:
@@ -66,7 +88,13 @@ def _options(given: dict[str, Any]) -> JitOptions:
     limit = given.get("unroll_limit")
     if limit is not None and (type(limit) is not int or limit < 0):
         raise ValueError(f"unroll_limit is {limit!r}, not a number from 0 up")
-    return JitOptions(**given)
+    device_id = given.get("device_id")
+    if device_id is not None and (type(device_id) is not int or device_id < 0):
+        raise ValueError(f"device_id is {device_id!r}, not a number from 0 up")
+    options = JitOptions(**given)
+    if any(given.get(name) is not None for name in _COMPILING):
+        options.compiling()
+    return options
 
 
 class Kernel:
@@ -93,6 +121,7 @@ class Kernel:
         self._static = static
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
+        self._variants: dict[Any, Kernel] = {}
         function: Any = getattr(fn, "__func__", fn)
         self._function: FunctionType = function
 
@@ -122,12 +151,43 @@ class Kernel:
         return MethodType(self._boundary, self._compile)
 
     @property
+    def compile_all(self) -> Callable[..., list[Compiled]]:
+        """`compile_all(calls, workers=None)`: compile for several argument tuples at once.
+
+        Kernels are traced one after the other; then up to `workers` compilers run at a time, by
+        default one a processor. A `KernelError` has the findings of all that failed.
+        """
+        return MethodType(self._boundary, self._compile_all)
+
+    def on(self, **options: Any) -> Kernel:
+        """The same kernel with other options of `asc.jit`: `kernel.on(device_id=1)[8](...)`.
+
+        A kernel keeps what it returned for given options, so it may be asked at each launch.
+        """
+        options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}
+        key = frozenset(options.items())
+        found = self._variants.get(key)
+        if found is None:
+            given = _options(self.options._asdict() | options)
+            found = self._variants[key] = Kernel(self.fn, given, self._static)
+        return found
+
+    @property
     def dispatch(self) -> Callable[..., tuple[Specialisation, tuple[Any, ...]]]:
         """`dispatch(blocks, *args)`: all of a launch but the run.
 
         Returns the specialisation and the runtime arguments that a device would get.
         """
         return MethodType(self._boundary, self._dispatch)
+
+    @property
+    def profile(self) -> Callable[..., Profile]:
+        """`profile(grid, *args, runs=10, warmup=1)`: time launches on the NPU by its own events.
+
+        grid: blocks, or (blocks, stream). Host arrays are not changed; arrays on the device are, by
+        each run. AT0305 where the kernel runs in the simulator, which has no clock.
+        """
+        return MethodType(self._boundary, self._profile)
 
     def __getitem__(self, grid: Any) -> Callable[..., LaunchInfo]:
         return MethodType(self._boundary, functools.partial(self._launch, grid))
@@ -167,14 +227,39 @@ class Kernel:
         blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
         target = device(platform.backend_name(self.options.backend))
         found, values = self._dispatch(blocks, *args, **kwargs)
-        program = found.program.get(target.name)
-        if program is None:
-            program = found.program[target.name] = target.compile(found.trace)
+        program = found.program.get(target.name) or self._program(found, target)
         info = target.launch(program, values, int(blocks), stream, self.options.sim)
         for finding in info.findings:
             warn(finding, self._function)
         self.last_run = info
         return info
+
+    def _program(self, found: Specialisation, target: Device) -> Any:
+        program = found.program[target.name] = target.compile(found.trace, self.options)
+        return program
+
+    def _profile(
+        self, grid: Any, *args: Any, runs: int = 10, warmup: int = 1, **kwargs: Any
+    ) -> Profile:
+        blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
+        if type(runs) is not int or runs < 1 or type(warmup) is not int or warmup < 0:
+            raise error(
+                "AT0113",
+                f"runs={runs!r} and warmup={warmup!r} are no numbers of launches",
+                hint="runs is 1 or more, warmup 0 or more",
+            )
+        target = device(platform.backend_name(self.options.backend))
+        if target.name != "npu":
+            raise error(
+                "AT0305",
+                f"{self.name} runs in the simulator: there is no device whose time to take",
+                hint="profile with backend='npu' where there is one",
+            )
+        found, values = self._dispatch(blocks, *args, **kwargs)
+        program = found.program.get(target.name) or self._program(found, target)
+        from .launcher import profile
+
+        return profile(program, values, int(blocks), stream, runs, warmup)
 
     def _dispatch(
         self, blocks: Any, *args: Any, **kwargs: Any
@@ -198,10 +283,29 @@ class Kernel:
         from .results import Compiled
 
         target = device(platform.backend_name(self.options.backend))
+        options = self.options
+        if kwargs.get("always_compile") and "always_compile" not in self.signature.names:
+            options = options._replace(always_compile=True)
         found = self._find(args, kwargs)[0]
         lowered = self._lowered(found)
-        program = found.program[target.name] = target.compile(found.trace)
-        return Compiled(target.name, lowered, program)
+        program = found.program[target.name] = target.compile(found.trace, options)
+        return Compiled(target.name, lowered, target.product(program))
+
+    def _compile_all(
+        self, calls: Iterable[tuple[Any, ...]], workers: int | None = None
+    ) -> list[Compiled]:
+        from .results import Compiled
+
+        target = device(platform.backend_name(self.options.backend))
+        found = [self._find(tuple(args), {})[0] for args in calls]
+        lowered = [self._lowered(one) for one in found]
+        programs = target.compile_all([one.trace for one in found], self.options, workers)
+        for one, program in zip(found, programs, strict=True):
+            one.program[target.name] = program
+        return [
+            Compiled(target.name, text, target.product(program))
+            for text, program in zip(lowered, programs, strict=True)
+        ]
 
     def _lowered(self, found: Specialisation) -> Lowered:
         findings = found.check(self._function)
@@ -220,7 +324,7 @@ class Kernel:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Specialisation, tuple[Any, ...]]:
         """The specialisation for a call and the bound values, foreign arrays as NumPy views."""
-        context = self._contexts.get((platform.current.soc, *knobs.code_state()))
+        context = self._contexts.get(_setting())
         if context is None:
             context = self._make_context()
         signature = self.signature
@@ -261,13 +365,17 @@ class Kernel:
         return tuple(keys), tuple(adapted)
 
     def _make_context(self) -> Context:
+        from .soc import profile
+
         options = self.options
-        soc = options.soc or platform.current.soc or knobs.SOC.get()
         limit = options.unroll_limit
         if limit is None:
             limit = knobs.UNROLL_LIMIT.get()
-        context = Context(chip(soc), TraceOptions(unroll_limit=limit))
-        self._contexts[(platform.current.soc, *knobs.code_state())] = context
+        context = Context(
+            profile(platform.soc_name(options.soc, options.backend)),
+            TraceOptions(unroll_limit=limit),
+        )
+        self._contexts[_setting()] = context
         return context
 
     def _check_blocks(self, blocks: Any) -> None:
@@ -310,6 +418,12 @@ def _make(fn: Any, options: dict[str, Any]) -> Kernel:
             f"asc.jit makes kernels of Python functions, lambdas and methods, not of {fn!r}"
         )
     return Kernel(target, _options(options), static)
+
+
+def _setting() -> tuple[Any, ...]:
+    """What contexts are found by."""
+    current = platform.current
+    return current.soc, current.backend, *knobs.code_state()
 
 
 def _cpp_name(name: str) -> str:

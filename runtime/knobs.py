@@ -81,12 +81,17 @@ def _count(text: str) -> int:
 
 
 BACKENDS = ("auto", "sim", "npu")
+#: Ways from text to a binary; what they are is in `docs/device.md`.
+ROUTES = ("auto", "objects", "asc", "rtc")
 
 
-def _backend(text: str) -> str:
-    if text not in BACKENDS:
-        raise ValueError(text)
-    return text
+def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(text)
+        return text
+
+    return parse
 
 
 VERBOSE = Knob(
@@ -95,9 +100,10 @@ VERBOSE = Knob(
 BACKEND = Knob(
     "BACKEND",
     "auto",
-    _backend,
-    "auto, sim, npu",
+    _one_of(BACKENDS),
+    ", ".join(BACKENDS),
     "Where kernels run; auto takes the NPU where there is one, else the simulator.",
+    True,  # the chip is that of the device, if nothing else chooses one
 )
 SOC = Knob("SOC", DEFAULT, str, "a SoC name", "The chip that kernels are made for.", True)
 UNROLL_LIMIT = Knob(
@@ -109,9 +115,55 @@ UNROLL_LIMIT = Knob(
     True,
 )
 
-ALL: tuple[Knob[Any], ...] = (VERBOSE, BACKEND, SOC, UNROLL_LIMIT)
+DEVICE = Knob("DEVICE", 0, _count, "0, 1, ...", "The number of the NPU that kernels run on.")
+COMPILER = Knob(
+    "COMPILER", "", str, "a path", "The bisheng compiler; empty: that of the CANN found."
+)
+ROUTE = Knob(
+    "ROUTE",
+    "auto",
+    _one_of(ROUTES),
+    ", ".join(ROUTES),
+    "How text is compiled: an object for each kind of core, bisheng -x asc, or in the process.",
+)
+COMPILE_TIMEOUT = Knob(
+    "COMPILE_TIMEOUT", 600, _count, "seconds", "A compiler that takes longer is stopped; 0: never."
+)
+CACHE_DIR = Knob(
+    "CACHE_DIR",
+    "",
+    str,
+    "a folder",
+    "Where binaries are kept; empty: the user's cache.",
+)
+CACHE_LIMIT = Knob(
+    "CACHE_LIMIT",
+    1024,
+    _count,
+    "MiB",
+    "Binaries beyond this size go, those not used for longest first; 0: keep none.",
+)
+
+ACL_LIBRARY = Knob(
+    "ACL_LIBRARY", "", str, "a path", "The ACL runtime library; empty: that of the CANN found."
+)
+LAUNCH_BLOCKING = Knob(
+    "LAUNCH_BLOCKING",
+    False,
+    _flag,
+    "0, 1",
+    "Wait after each launch on the NPU, so that an error names the launch it comes from.",
+)
+SYNC_TIMEOUT = Knob(
+    "SYNC_TIMEOUT", 0, _count, "seconds", "Waiting longer for the NPU is an error; 0: never."
+)
+
+ALL: tuple[Knob[Any], ...] = (
+    VERBOSE, BACKEND, SOC, UNROLL_LIMIT, DEVICE, COMPILER, ROUTE, COMPILE_TIMEOUT, CACHE_DIR,
+    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT,
+)  # fmt: skip
 
 
 def code_state() -> tuple[Any, ...]:
     """The raw values of the knobs that affect code: part of every cache key."""
-    return SOC.raw(), UNROLL_LIMIT.raw()
+    return BACKEND.raw(), SOC.raw(), UNROLL_LIMIT.raw()

@@ -1,12 +1,14 @@
 """The process-wide choice of backend, chip and device: `asc.set_platform`.
 
 Precedence everywhere: an option of `asc.jit`, then `set_platform`, then the environment, then the
-default. May import `tracer` and `knobs`.
+default. May import `tracer`, `knobs` and `soc`.
 """
 
 from __future__ import annotations
 
-from ..tracer.chip import chip
+import sys
+
+from ..tracer.diagnostics import KernelError
 from . import knobs
 
 
@@ -36,11 +38,70 @@ def set_platform(
     if backend is not None and backend not in knobs.BACKENDS:
         raise ValueError(f"backend {backend!r} is none of {', '.join(knobs.BACKENDS)}")
     if soc is not None:
-        chip(soc)
+        from .soc import profile
+
+        profile(soc)
+    if device_id is not None and (type(device_id) is not int or device_id < 0):
+        raise ValueError(f"device_id is {device_id!r}, not a number from 0 up")
     current.backend, current.soc, current.device_id = backend, soc, device_id
 
 
 def backend_name(option: str | None) -> str:
     """The backend of a launch: 'sim' or 'npu'."""
     name = option or current.backend or knobs.BACKEND.get()
-    return "sim" if name == "auto" else name
+    return automatic() if name == "auto" else name
+
+
+def automatic() -> str:
+    """The backend 'auto': 'npu' where ACL finds a device, else 'sim'; looked for once."""
+    global _automatic
+    if _automatic is None:
+        _automatic = "npu" if _has_device() else "sim"
+    return _automatic
+
+
+_automatic: str | None = None
+
+
+def _has_device() -> bool:
+    """Without any sign of CANN the libraries are not even looked for."""
+    from . import cann
+
+    signs = ("torch_npu" in sys.modules, knobs.ACL_LIBRARY.get(), cann.find()[0].home)
+    if not any(signs):
+        return False
+    from .acl.device import device_count
+
+    try:
+        return device_count() > 0
+    except KernelError:
+        return False
+
+
+def soc_name(option: str | None, backend: str | None = None) -> str:
+    """The chip of a launch, as somebody spelled it: chosen, else the device's, else the default.
+
+    option, backend: what the kernel's own options say.
+    """
+    chosen = option or current.soc
+    if chosen is None and knobs.SOC.raw() is None and backend_name(backend) == "npu":
+        chosen = _device_soc()
+    return chosen or knobs.SOC.get()
+
+
+def _device_soc() -> str:
+    """The chip that the runtime names, "" where there is none: compiling needs no device."""
+    from .acl.device import session
+
+    try:
+        return session().acl.text("aclrtGetSocName")
+    except KernelError:
+        return ""
+
+
+def device_number(option: int | None) -> int:
+    """The number of the NPU of a launch."""
+    for choice in (option, current.device_id):
+        if choice is not None:
+            return choice
+    return knobs.DEVICE.get()

@@ -89,3 +89,30 @@ class LaunchInfo:
     blocks: int
     ops: int
     findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Times of a kernel on the device, one a run, in milliseconds."""
+
+    kernel: str
+    blocks: int
+    times_ms: tuple[float, ...]
+
+    @property
+    def best_ms(self) -> float:
+        """The shortest run."""
+        return min(self.times_ms)
+
+    @property
+    def median_ms(self) -> float:
+        """The median run."""
+        from statistics import median
+
+        return median(self.times_ms)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel} on {self.blocks} blocks: median {self.median_ms:.4g} ms, best "
+            f"{self.best_ms:.4g} ms of {len(self.times_ms)} runs"
+        )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from asctrace.tracer import trace as tr
-from asctrace.tracer.chip import chip
+from asctrace.tracer.chip import Chip
 from asctrace.tracer.language.dtypes import DataType, float32, int32
 from asctrace.tracer.language.enums import TPosition
 from asctrace.tracer.language.pipe import TPipe, TQue
@@ -16,6 +16,7 @@ from asctrace.tracer.language.tensor import GlobalTensor, LocalTensor
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.ops import data_copy, sync, vec_binary
 from asctrace.tracer.ops.spec import OpFunction
+from tests.chips import profile
 
 add = OpFunction(vec_binary.ADD)
 data_copy_ = OpFunction(data_copy.DATA_COPY)
@@ -40,8 +41,8 @@ class _Recorder(tr.Recorder):
 class Kernel:
     """A trace under construction; the names below stand for what a kernel's Python would do."""
 
-    def __init__(self, name: str = "kernel", soc: str = "Ascend910B1") -> None:
-        self.trace = tr.Trace(name, chip(soc))
+    def __init__(self, name: str = "kernel", soc: str | Chip = "Ascend910B1") -> None:
+        self.trace = tr.Trace(name, profile(soc))
         self.recorder = _Recorder(self.trace)
         self._last_if: tr.If | None = None
 

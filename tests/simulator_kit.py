@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from asctrace.runtime.simulator import SimParams, SimResult, compile_trace, simulate
-from asctrace.tracer.chip import chip
+from asctrace.tracer.chip import Chip
 from asctrace.tracer.language.dtypes import DataType, int32
 from asctrace.tracer.language.scalar import Scalar
 from asctrace.tracer.language.tensor import GlobalAddress, GlobalTensor
@@ -26,6 +26,7 @@ from asctrace.tracer.trace import (
     Value,
     swap_current,
 )
+from tests.chips import profile
 
 
 class HandRecorder(Recorder):
@@ -61,8 +62,8 @@ class HandRecorder(Recorder):
 class Kernel:
     """A trace under construction; use it as a context manager, then `run` it."""
 
-    def __init__(self, soc: str = "Ascend910B1") -> None:
-        self.trace = Trace("kernel", chip(soc))
+    def __init__(self, soc: str | Chip = "Ascend910B1") -> None:
+        self.trace = Trace("kernel", profile(soc))
         self.recorder = HandRecorder(self.trace)
         self._before: Recorder | None = None
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from asctrace.runtime import knobs
+from asctrace.runtime.compiler import CompileOptions
 from asctrace.tracer.bytecode import REJECTED
-from asctrace.tracer.diagnostics import CODES
+from asctrace.tracer.diagnostics import CODES, Kind
 from docs.generate import DIFFERS, PAGES, REFERENCE
 from tests.support import ACCEPTED, REFUSED
 
@@ -59,3 +63,20 @@ def test_every_construct_was_measured() -> None:
         assert list(measured[tool]) == NAMES
     for tool, name in DIFFERS:
         assert measured[tool][name] == ""
+
+
+def test_the_page_of_the_device_has_what_the_code_has() -> None:
+    text = (DOCS / "device.md").read_text()
+    for field in dataclasses.fields(CompileOptions):
+        default = field.default
+        shown = "" if default in ("", None) else f"`{default!r}`" if default != 3 else "3"
+        shown = "inferred" if default is None else shown
+        assert f"| `{field.name}` | {shown}{' ' if shown else ''}| " in text
+    for route in knobs.ROUTES[1:]:
+        assert f"\n| `{route}` | " in text
+    for code, row in CODES.items():
+        if code.startswith("AT05"):
+            assert f"\n| {code} | " in text
+            assert row.kind is Kind.SETUP
+    for name in set(re.findall(r"ASCTRACE_\w+", text)):
+        assert name in [knob.name for knob in knobs.ALL]

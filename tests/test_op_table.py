@@ -16,7 +16,8 @@ import asctrace as asc
 from asctrace.lowering.text import emit
 from asctrace.runtime.simulator import compile_trace
 from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
-from asctrace.tracer.language.dtypes import DataType, bool_, float32, int32, uint64
+from asctrace.tracer.chip import Chip
+from asctrace.tracer.language.dtypes import DataType, bool_, float16, float32, int32, uint64
 from asctrace.tracer.language.scalar import Scalar
 from asctrace.tracer.language.types import (
     GlobalPointerType,
@@ -38,6 +39,7 @@ from asctrace.tracer.ops.spec import (
     record,
 )
 from asctrace.tracer.trace import Value
+from tests.chips import chip_of
 from tests.lowering_kit import Kernel, body, global_tensor, local, named, queue
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,6 +115,25 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "init_const": lambda k: asc.InitConstValueParams(2, 4, 1, 0.5),
     "cache_line": lambda k: asc.CacheLine.SINGLE_CACHE_LINE,
     "dcci_dst": lambda k: asc.DcciDst.CACHELINE_OUT,
+    "gather_repeat": lambda k: asc.GatherRepeatParams(),
+    "gather_mask_params": lambda k: asc.GatherMaskParams(),
+    "gather_mask_mode": lambda k: asc.GatherMaskMode.DEFAULT,
+    "flag": lambda k: False,
+    "transpose_params": lambda k: asc.TransposeParamsExt(
+        1, 2, 16, 16, asc.TransposeType.TRANSPOSE_NCHW2NHWC
+    ),
+    "five_params": lambda k: asc.TransDataTo5HDParams(),
+    "tensors": lambda k: [
+        local("place", 64 * (k.trace.count_ops() + 1), 16, asc.float16) for _ in range(16)
+    ],
+    "addresses": lambda k: [local("place", 512 * i, 16).get_phy_addr() for i in range(16)],
+    "counts": lambda k: [32, 32, 0, 0],
+    "four": lambda k: named(asc.array(asc.uint32, 4), "four"),
+    "merge_lists": lambda k: asc.MrgSortSrcList(
+        float16, local("a", 8192, 512, float16), local("b", 9216, 512, float16)
+    ),
+    "merge_info": lambda k: asc.MrgSort4Info([16, 16], valid_bit=3),
+    "opt_dtype": lambda k: None,
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
@@ -219,6 +240,29 @@ def _preload(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
     args[0] = global_tensor("tensor", k.pointer("lines", uint64))
 
 
+def _image(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Elements of two bytes, and room for what the call needs."""
+    places = [local("local", 8192 * i, 2048, asc.uint16) for i in range(2)]
+    args[: len(places)] = places
+    if form.name == "extended":
+        args[2] = local("scratch", 65536, 8192, asc.uint8)
+
+
+def _addresses(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Tensors of addresses say nothing of the elements."""
+    if form.name == "stored":
+        args[:2] = [local("places", 4096 * i, 16, asc.uint64) for i in range(2)]
+        args[3] = asc.float16
+
+
+def _merge(k: Kernel, spec: OpSpec, form: Form, args: list[Any]) -> None:
+    """Two lists, and an array only for a merge that fills it."""
+    if form.name == "array":
+        args[6] = True
+    if form.name != "info":
+        args[2], args[4], args[5] = [32, 32, 0, 0], 3, 1
+
+
 #: What operands of a row have to do with one another.
 RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys(
@@ -235,6 +279,9 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form, list[Any]], None]] = {
     **dict.fromkeys([spec.name for spec in ROWS if spec.family == "block_sync"], _workspaces),
     **dict.fromkeys(("data_copy", "init_const_value"), _blocks),
     "data_cache_preload": _preload,
+    "transpose": _image,
+    "trans_data_to_5hd": _addresses,
+    "mrg_sort": _merge,
 }  # fmt: skip
 
 #: Values whose class is no row's name.
@@ -261,22 +308,33 @@ BY_NAME: dict[str, Any] = {
     "event_id": 3, "flag_id": 3, "index": 1, "count_value": 1, "pre_fetch_len": 2,
     "repeat_times": 2, "repeat_time": 2, "dim": 1,
     "dst_block_stride": 1, "dst_repeat_stride": 8,
-    "size": 16, "buf_offset": 64, "mask_high": 0, "repeat": 2,
-    "dst_rep_stride": 1, "src_blk_stride": 1, "src_rep_stride": 8, "dst_blk_stride": 1,
+    "size": 16, "buf_offset": 64, "src_base": 0, "dst_base": 0, "src1_pattern": 1,
+    "mode_number": 4, "v_r_offset": 128, "h_repeat": 2, "v_repeat": 2, "dst_blk_stride": 1,
+    "mask_high": 0, "repeat": 2, "dst_rep_stride": 1, "src_blk_stride": 1, "src_rep_stride": 8,
 }  # fmt: skip
 
 
-def example(k: Kernel, spec: OpSpec, param: Param) -> Any:
+def example(k: Kernel, spec: OpSpec, form: Form, param: Param) -> Any:
     """An operand; tensors are of a dtype that the row takes."""
     if param.kind == "local" and spec.signatures:
-        tensors = [p for f in spec.forms for p in f.params if p.kind == "local"]
-        index = tensors.index(param)
-        return local("local", 8192 * index, dtype=spec.signatures["2201"][0][index])
+        index = _tensors_of(spec, form).index(param.name)
+        return local("local", 8192 * index, dtype=spec.signatures[k.trace.chip.arch][0][index])
     if param.kind == "local" and spec.dtypes and param.role == "in":
-        return local("source", 8192, dtype=spec.dtypes["2201"][0])
+        return local("source", 8192, dtype=spec.dtypes[k.trace.chip.arch][0])
     if param.kind == "local" and spec.dtypes:
-        return local("local", dtype=spec.dtypes["2201"][0])
+        return local("local", dtype=spec.dtypes[k.trace.chip.arch][0])
     return BY_NAME[param.name] if param.name in BY_NAME else EXAMPLES[param.kind](k)
+
+
+def _tensors_of(spec: OpSpec, form: Form) -> list[str]:
+    """The tensors that the signatures are in the order of: a form may lack some of them."""
+    own, *others = ([p.name for p in f.params if p.kind == "local"] for f in (form, *spec.forms))
+    return max((names for names in others if set(own) <= set(names)), key=len)
+
+
+def chip_for(spec: OpSpec) -> Chip:
+    """A chip that executes a row."""
+    return chip_of("2201" if "2201" in spec.dtypes or not spec.dtypes else next(iter(spec.dtypes)))
 
 
 def call(k: Kernel, spec: OpSpec, form: Form) -> None:
@@ -287,7 +345,7 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> None:
         if made is not None:
             _use(k, made)
         return
-    args = [example(k, spec, p) for p in form.params]
+    args = [example(k, spec, form, p) for p in form.params]
     if spec.name in RELATED:
         RELATED[spec.name](k, spec, form, args)
     if spec.family == "construct":
@@ -371,6 +429,10 @@ def problems(spec: OpSpec) -> list[str]:
     return found
 
 
+#: Kinds that are tensors, or lists of them.
+TENSORS = ("global", "local", "tensors", "merge_lists")
+
+
 def form_problems(form: Form) -> Iterator[str]:
     names = [p.name for p in form.params]
     if len(set(names)) != len(names):
@@ -381,7 +443,7 @@ def form_problems(form: Form) -> Iterator[str]:
             yield f"{p.name}: unknown kind {p.kind!r}"
         if p.role not in ROLES:
             yield f"{p.name}: unknown role {p.role!r}"
-        if p.role in ("in", "out", "inout") and p.kind not in ("global", "local"):
+        if p.role in ("in", "out", "inout") and p.kind not in TENSORS:
             yield f"{p.name}: {p.kind} is no tensor, so not {p.role!r}"
         if p.required and optional:
             yield f"{p.name}: required, but behind an optional one"
@@ -391,7 +453,7 @@ def form_problems(form: Form) -> Iterator[str]:
 def text_problems(spec: OpSpec) -> Iterator[str]:
     for form in spec.forms:
         try:
-            with Kernel() as k:
+            with Kernel(soc=chip_for(spec)) as k:
                 call(k, spec, form)
             text = body(emit(k.trace))
         except Exception as problem:
@@ -411,7 +473,7 @@ def test_row_is_complete(spec: OpSpec) -> None:
 
 @pytest.mark.parametrize(("spec", "form"), FORMS)
 def test_every_overload_compiles_for_the_simulator(spec: OpSpec, form: Form) -> None:
-    with Kernel() as k:
+    with Kernel(soc=chip_for(spec)) as k:
         call(k, spec, form)
     assert "def block(" in compile_trace(k.trace).source
 
@@ -474,6 +536,7 @@ def test_a_row_without_text_is_found() -> None:
 
 #: String literals that are called like an operation and mean something else.
 OTHER_MEANINGS = {
+    "tracer/vm/calls.py": "methods of Python's lists",
     "tracer/vm/machine.py": "modules of Python",
     "tracer/vm/objects.py": "operators of Python, from the module `operator`",
     "tracer/vm/pybuiltins.py": "builtins of Python",

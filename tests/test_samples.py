@@ -123,6 +123,54 @@ def test_text_of_the_samples(name: str, line: str) -> None:
     assert line in ended.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--rows", "3", "--columns", "37", "--k", "37", "--dtype", "float16"),
+        ("--rows", "1", "--columns", "1", "--k", "1"),
+        ("--rows", "2", "--columns", "3000", "--k", "77", "--blocks", "3"),
+    ],
+)
+def test_top_k(arguments: tuple[str, ...]) -> None:
+    ended = run("top_k.py", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "AscendC::Sort32(pairs, row_local, columns_local, " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--rows", "16", "--columns", "8"),
+        ("--rows", "1", "--columns", "100", "--dtype", "int16", "--blocks", "3"),
+        ("--rows", "50", "--columns", "3", "--dtype", "uint32", "--blocks", "1"),
+    ],
+)
+def test_transpose(arguments: tuple[str, ...]) -> None:
+    ended = run("transpose.py", *arguments)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("\nmatches NumPy\n")
+    assert "(dst_list, src_list, AscendC::TransDataTo5HDParams(false, false, 1, " in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("top_k.py", ("--k", "1001")),
+        ("top_k.py", ("--k", "0")),
+        ("top_k.py", ("--rows", "0")),
+        ("transpose.py", ("--columns", "0")),
+        ("histogram.py", ("--bins", "1001")),
+    ],
+)
+def test_sizes_that_make_no_sense(name: str, arguments: tuple[str, ...]) -> None:
+    ended = run(name, *arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert name in ended.stderr
+
+
 #: Sizes that divide into nothing, the smallest, whole ones, more blocks than there is work for.
 _OF_ROWS = ("--rows 1 --cols 1", "--rows 3 --cols 65 --blocks 40", "--rows 7 --cols 4096")
 _OF_VECTORS = ("--size 1", "--size 4096", "--size 98309 --blocks 5")
@@ -132,6 +180,7 @@ SIZES = {
     "reduce_sum.py": _OF_VECTORS,
     "gelu.py": _OF_VECTORS,
     "quantize.py": _OF_VECTORS,
+    "histogram.py": ("--size 1 --bins 1", "--size 4096 --blocks 3", "--size 98309 --bins 100"),
 }
 #: A line of each kernel.
 LINES = {
@@ -140,6 +189,7 @@ LINES = {
     "reduce_sum.py": "AscendC::ReduceSum(part, x_local, work, count);",
     "gelu.py": "AscendC::Div(y_local, x_local, y_local, count);",
     "quantize.py": "AscendC::SetDeqScale(static_cast<half>(1.0f));",
+    "histogram.py": "AscendC::SetAtomicAdd<int32_t>();",
 }
 
 

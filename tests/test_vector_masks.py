@@ -277,6 +277,25 @@ def _undefined_behind_select(tensor: Any, number: Any, kernel: Any) -> None:
     asc.adds(tensor, tensor, 1, 0, 1, asc.UnaryRepeatParams(), False)
 
 
+def _gather_in_counter_mode(tensor: Any, number: Any, kernel: Any) -> None:
+    asc.set_mask_count()
+    offsets = tensor[1024:].reinterpret_cast(asc.uint32)
+    asc.gather(tensor, tensor[512:], offsets, 0, 64)
+
+
+def _undefined_behind_gather(tensor: Any, number: Any, kernel: Any) -> None:
+    offsets = tensor[1024:].reinterpret_cast(asc.uint32)
+    asc.duplicate(offsets, 0, 64)
+    asc.gather(tensor, tensor[512:], offsets, 0, 64)
+    asc.adds(tensor, tensor, 1, 0, 1, asc.UnaryRepeatParams(), False)
+
+
+def _undefined_behind_gather_mask(tensor: Any, number: Any, kernel: Any) -> None:
+    asc.set_mask_count()
+    asc.gather_mask(tensor, tensor[512:], 7, False, 0, asc.GatherMaskParams(1, 1, 8, 0))
+    asc.adds(tensor, tensor, 1, 0, 1, asc.UnaryRepeatParams(), False)
+
+
 def _bad_mask(tensor: Any, number: Any, kernel: Any) -> None:
     asc.set_vector_mask(number(65), dtype=asc.float32)
     asc.adds(tensor, tensor, 1, 0, 1, asc.UnaryRepeatParams(), False)
@@ -298,6 +317,11 @@ def _out_of_the_tensor(tensor: Any, number: Any, kernel: Any) -> None:
         (_select_in_counter_mode, "AT0211: select in counter mode, which it is not made for"),
         (_undefined_behind_select, ("AT0211: adds in normal mode goes by the mask that is set, "
                                    "which select left undefined")),
+        (_gather_in_counter_mode, "AT0211: gather in counter mode, which it is not made for"),
+        (_undefined_behind_gather, ("AT0211: adds in normal mode goes by the mask that is set, "
+                                    "which gather left undefined")),
+        (_undefined_behind_gather_mask, ("AT0211: adds in normal mode goes by the mask that is "
+                                         "set, which gather_mask left undefined")),
         (_bad_mask, "AT0108: set_vector_mask of 65 elements"),
         (_out_of_the_tensor, "AT0201: adds reads elements|AT0201: adds writes elements"),
     ],
@@ -305,6 +329,17 @@ def _out_of_the_tensor(tensor: Any, number: Any, kernel: Any) -> None:
 def test_what_is_refused(calls: Any, message: str) -> None:
     with pytest.raises(KernelError, match=message):
         run(asc.float32, calls, True)
+
+
+def test_sorting_and_transposes_leave_the_mask() -> None:
+    def calls(tensor: Any, number: Any, kernel: Any) -> None:
+        asc.set_vector_mask(3, dtype=asc.float32)
+        indices = tensor[1024:].reinterpret_cast(asc.uint32)
+        asc.sort32(tensor[512:], tensor, indices, 1)
+        asc.adds(tensor, tensor, 1, 0, 1, asc.UnaryRepeatParams(), False)
+
+    got = run(asc.float32, lambda t, n, k: (asc.duplicate(t, 0, COUNT), calls(t, n, k)))
+    assert got[:5].tolist() == [1, 1, 1, 0, 0]
 
 
 def test_counter_mode_is_left_on() -> None:

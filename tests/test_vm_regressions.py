@@ -705,6 +705,106 @@ def test_loop_whose_first_iteration_always_returns() -> None:
         assert run(tried, 3) == [6]
 
 
+def test_variables_of_a_loop_that_change_places_on_the_way_out() -> None:
+    def swapped(put: Any, n: Any, m: Any) -> None:
+        a = 96
+        for i in range(6):
+            if a < n + i:
+                a, m = m, a
+                put(a)
+                if m > n:
+                    break
+                put(m)
+        put(a)
+        put(m)
+
+    def aliased(put: Any, n: Any, m: Any) -> None:
+        a = b = 0
+        left = n
+        while left > 0:
+            left -= 1
+            b = a
+            if left == m:
+                a = 50
+                break
+            if left + m == 4:
+                break
+            a += left
+        put(a)
+        put(b)
+
+    def both_from_one(put: Any, n: Any, m: Any) -> None:
+        a, b = n, m
+        for i in range(4):
+            if i == n:
+                a = b
+                break
+            if i == m:
+                b = a
+                break
+            a += 1
+            b += 2
+        put(a)
+        put(b)
+
+    for kernel in (swapped, aliased, both_from_one):
+        for n, m in ((0, 0), (100, 3), (95, 200), (3, 1), (6, 2), (9, 9), (2, 3), (5, 0)):
+            stored: list[int] = []
+            kernel(stored.append, n, m)
+            assert run(kernel, n, m) == stored
+
+
+def test_with_in_a_loop_in_a_loop_over_a_generator() -> None:
+    def pair(a: Any, b: Any) -> Any:
+        yield a
+        yield b
+
+    class Scoped:
+        def __init__(self, put: Any, value: Any) -> None:
+            self.put, self.value = put, value
+
+        def __enter__(self) -> None:
+            self.put(self.value)
+
+        def __exit__(self, *exc: object) -> None:
+            self.put(self.value - 1)
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for value in pair(n, m):
+            fuel = 2
+            while ((n if m else value) in (1, 2, 5)) and fuel:
+                fuel -= 1
+                with Scoped(put, value):
+                    if value > m:
+                        break
+
+    for n, m in ((0, 0), (1, 0), (1, 1), (5, 2)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
+def test_labels_of_one_round_are_not_those_of_the_next() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        last = {"a": n, "b": 1}
+
+        def helper() -> None:
+            for _ in range(12):
+                match (n + m) % 4:
+                    case 0 if m < n < 9:
+                        last["a"] = m
+                    case 2 if m > 5:
+                        break
+
+        helper()
+        put(last["a"])
+
+    for n, m in ((0, 0), (5, 3), (2, 6), (7, 9)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

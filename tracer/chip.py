@@ -10,7 +10,7 @@ import re
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from .diagnostics import error
+from .diagnostics import KernelError, error
 
 #: Data moves, and vectors are addressed, in blocks of this many bytes; one repeat is eight blocks.
 BLOCK_BYTES: Final = 32
@@ -119,14 +119,27 @@ CHIPS: dict[str, Chip] = {
 DEFAULT = "Ascend910B1"
 
 
+def normal(name: str) -> str:
+    """A SoC name as the table has it.
+
+    Case, spaces and a suffix such as `-1` do not matter, and `npu-smi` leaves the word Ascend out.
+    """
+    key = re.sub(r"-\d+$", "", "".join(name.split()).lower())
+    return key if key.startswith("ascend") else f"ascend{key}"
+
+
 def chip(name: str) -> Chip:
-    """The profile of a SoC name; a suffix such as `-1` does not matter.
+    """The profile of a SoC name, in any spelling that `normal` knows.
 
     Raises `KernelError` AT0304 with the known names for an unknown chip.
     """
-    key = re.sub(r"-\d+$", "", name.strip()).lower()
-    found = CHIPS.get(key)
+    found = CHIPS.get(normal(name))
     if found is None:
-        known = ", ".join(c.name for c in CHIPS.values())
-        raise error("AT0304", f"unknown chip {name!r}", hint=f"known chips: {known}")
+        raise unknown(name)
     return found
+
+
+def unknown(name: str) -> KernelError:
+    """AT0304 for a name that is in no table."""
+    known = ", ".join(c.name for c in CHIPS.values())
+    return error("AT0304", f"unknown chip {name!r}", hint=f"known chips: {known}")

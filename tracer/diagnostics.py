@@ -31,6 +31,8 @@ class Kind(Enum):
 
     KERNEL = "your kernel is wrong"
     UNSUPPORTED = "not supported"
+    SETUP = "the toolchain or a setting"
+    DEVICE = "the device or its runtime"
     INTERNAL = "a defect of asctrace"
 
 
@@ -248,11 +250,6 @@ _rows(
                 "mode's dtype, until it is switched off, in the kernels that follow too."
             ),
         ),
-        (
-            "AT0401",
-            "wrong setting",
-            "An option or an environment variable has a value that it cannot have.",
-        ),
     ],
 )
 _rows(
@@ -300,6 +297,80 @@ _rows(
                 "statement that makes it runs, and orders all that touches it; with memory that is "
                 "divided by other means, or a size that is not known by then, it cannot."
             ),
+        ),
+    ],
+)
+_rows(
+    Kind.SETUP,
+    [
+        (
+            "AT0401",
+            "wrong setting",
+            (
+                "An option, an environment variable or a file that they name has a content that "
+                "it cannot have."
+            ),
+        ),
+        (
+            "AT0501",
+            "the compiler refuses the text",
+            (
+                "The text went through the checks and the compiler does not take it. Where the "
+                "compiler names a place, the finding has the Python line that it came from."
+            ),
+        ),
+        (
+            "AT0502",
+            "kernel too long for its jumps",
+            "A jump of the device reaches so far; unrolled loops make kernels long.",
+        ),
+        (
+            "AT0503",
+            "part of CANN missing",
+            "The compiler, the linker, a library or a header is not where it should be.",
+        ),
+        (
+            "AT0504",
+            "compiler and chip do not fit",
+            "The compiler does not know the chip's architecture, or an option that it needs.",
+        ),
+        (
+            "AT0505",
+            "compiler without a result",
+            "The compiler crashed, was ended, took too long or found no room.",
+        ),
+    ],
+)
+_rows(
+    Kind.DEVICE,
+    [
+        (
+            "AT0601",
+            "fault of the device",
+            (
+                "The device stopped: a kernel went out of its memory, waited for ever, or trapped, "
+                "or the device itself failed. It takes no more work from this process then. The "
+                "error comes from the first call that waits, so it names the launches that had not "
+                "been waited for."
+            ),
+        ),
+        (
+            "AT0602",
+            "call of the ACL runtime failed",
+            "A function of the ACL runtime returned an error; the device goes on.",
+        ),
+        (
+            "AT0603",
+            "launch after a fault",
+            (
+                "What a device does after a fault means nothing, so nothing more is launched on "
+                "it; the message repeats the first error."
+            ),
+        ),
+        (
+            "AT0604",
+            "ACL runtime cannot be used",
+            "The library is one for linking, is incomplete, or belongs to another process.",
         ),
     ],
 )

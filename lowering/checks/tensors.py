@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...tracer.ops import buffers, tensor
+from ...tracer.ops import buffers
+from ...tracer.ops import tensor as tensor_rows
 from ...tracer.trace import Op, Value, describe
 from .state import UNKNOWN, Hold, State, Why
 from .walk import Plan, Walker, handles
@@ -12,7 +13,7 @@ from .walk import Plan, Walker, handles
 _MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
 
 
-@handles(tensor.LOCAL_TENSOR, buffers.ALLOCATOR_ALLOC)
+@handles(tensor_rows.LOCAL_TENSOR, buffers.ALLOCATOR_ALLOC)
 def _placed(walker: Walker, state: State, op: Op) -> None:
     """A tensor of no queue."""
     walker.bind(state, op, None, Hold(None, op))
@@ -40,8 +41,8 @@ def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """An operation that has no handler of its own."""
     args = op.args
     queues = state.queues
-    for k, role in plan.used:
-        hold = walker.lookup(state, args[k])
+    for tensor, role in plan.tensors(args):
+        hold = walker.lookup(state, tensor)
         owner = hold.queue
         if owner is None:
             continue
@@ -62,7 +63,7 @@ def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
                 state,
                 op,
                 "AT0202",
-                f"{op.spec.name} {_verb(role)} {describe(args[k])}, which {text}",
+                f"{op.spec.name} {_verb(role)} {describe(tensor)}, which {text}",
                 notes=[(note, at.site)],
                 hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
                 why=why,

@@ -65,7 +65,8 @@ class _GiveUp(Exception):
 class Plan:
     """What to look at in an operation of a form.
 
-    `used`: indices and roles of local tensors that are read or written; `queues` of queues;
+    `used`: indices and roles of local tensors that are read or written, `lists` of lists of such;
+    `queues` of queues;
     `pipes`: whether it may act on all queues; `amounts`: indices of numbers of which 0 means that
     nothing happens; `rebinds` of tensors that are filled in; `acts`: whether there is anything of
     these. `makes`: whether the result is a queue or a local tensor, `source` the index of the
@@ -73,24 +74,31 @@ class Plan:
     """
 
     __slots__ = (
-        "acts", "amounts", "makes", "pipes", "queues", "rebinds", "source", "used",
+        "acts", "amounts", "lists", "makes", "pipes", "queues", "rebinds", "source", "used",
     )  # fmt: skip
 
     def __init__(self, op: Op) -> None:
         spec, form = op.spec, op.form
         params = list(enumerate(form.params))
-        self.used = [
-            (k, p.role) for k, p in params if p.kind == "local" and p.role in ("in", "out", "inout")
-        ]
+        touched = [(k, p) for k, p in params if p.role in ("in", "out", "inout")]
+        self.used = [(k, p.role) for k, p in touched if p.kind == "local"]
+        self.lists = [(k, p.role) for k, p in touched if p.kind in ("tensors", "merge_lists")]
         self.queues = [k for k, p in params if p.kind == "queue" and not spec.pure]
         self.pipes = not spec.pure and any(p.kind in ("tpipe", "pool") for _, p in params)
         self.rebinds = [k for k, p in params if p.role == "rebind"]
         self.amounts = [k for k, p in params if p.name in _AMOUNTS or p.kind == "mask"]
-        self.acts = bool(self.used or self.queues or self.pipes or self.rebinds)
+        self.acts = bool(self.used or self.lists or self.queues or self.pipes or self.rebinds)
         kind = None if op.result is None else type(op.result.type)
         self.makes = kind in (LocalTensorType, QueueType)
         sources = [k for k, p in params if p.kind == "local"]
         self.source = sources[0] if len(sources) == 1 else None
+
+    def tensors(self, args: tuple[Any, ...]) -> list[tuple[Any, str]]:
+        """The tensors that are read or written, with their roles."""
+        found = [(args[k], role) for k, role in self.used]
+        for k, role in self.lists:
+            found += [(tensor, role) for tensor in getattr(args[k], "values", args[k])]
+        return found
 
 
 class _Frame:

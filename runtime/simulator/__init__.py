@@ -20,6 +20,7 @@ from . import (
     framework,
     list_tensor,
     masks,
+    moves,
     pools,
     quant,
     reduce,
@@ -48,5 +49,6 @@ __all__ = [
 
 _HANDLERS = (
     arith, atomics, block_sync, buffers, caching, cmpmask, cmpsel, copies, copy, data, debug, deq,
-    framework, list_tensor, masks, pools, quant, reduce, reduce_all, system, tensors, vector, views,
+    framework, list_tensor, masks, moves, pools, quant, reduce, reduce_all, system, tensors, vector,
+    views,
 )  # fmt: skip

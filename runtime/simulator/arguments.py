@@ -14,6 +14,7 @@ from ...tracer.language.dtypes import DataType
 from ...tracer.language.struct import plain
 from ...tracer.language.types import GlobalPointerType, StructType
 from ...tracer.trace import Trace
+from ..arguments import on_device
 from . import scalars
 from .memory import GlobalMemory, Space
 
@@ -48,6 +49,14 @@ def arguments(trace: Trace, written: Collection[int], args: Sequence[Any]) -> li
 
 
 def _bytes(name: str, array: Any, written: bool) -> npt.NDArray[np.uint8]:
+    place = on_device(array)
+    if place is not None:
+        raise error(
+            "AT0113",
+            f"the argument for `{name}`: the tensor lives on {place}, the simulator reads host "
+            "memory",
+            hint="pass a copy in host memory, and copy a result back",
+        )
     if not isinstance(array, np.ndarray) or not array.flags.c_contiguous:
         raise error(
             "AT0113",

@@ -28,7 +28,7 @@ from ...tracer.language.scalar import Scalar
 from ...tracer.language.types import StructType
 from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Node, Op, Trace, Value, walk
 from . import scalars
-from .registry import emitter_of, operands
+from .registry import emitter_of, operands, rebound
 
 MAX_LOOPS = 15
 MAX_INDENT = 60
@@ -197,7 +197,7 @@ class Writer:
             return
         name = f"x{next(self._numbers)}"
         self.executed.append((name, op))
-        target = op.result if op.result is not None else _rebound(op)
+        target = op.result if op.result is not None else rebound(op)
         values = [self.value(arg) for arg in operands(op) if arg is not target]
         call = f"{name}({', '.join(values)})"
         if "meets" in op.spec.extra:
@@ -338,14 +338,6 @@ class Writer:
                 self._indent += 1
                 self._leave(kind)
                 self._indent -= 1
-
-
-def _rebound(op: Op) -> Value | None:
-    """The operand that the call makes name something else: its executor returns what."""
-    for arg, param in zip(op.args, op.form.params, strict=True):
-        if param.role == "rebind":
-            return arg  # type: ignore[no-any-return]
-    return None
 
 
 def _runaway(node: Loop) -> Any:

@@ -159,8 +159,6 @@ class Core:
         self.cmp.reset()
         if self.random is not None:
             self.random = self._seeded(block)
-        if self.masks is not None:
-            self.masks.reset()
         self.cache.lines.clear()
         self.reset_modes()
         self.engine.begin_block(block)
@@ -168,6 +166,8 @@ class Core:
     def reset_modes(self) -> None:
         """The modes of the core as a kernel finds them."""
         self.atomic = None
+        if self.masks is not None:
+            self.masks.reset()
 
     def end_block(self) -> list[Finding]:
         """What the block left behind: warnings about buffers and events."""

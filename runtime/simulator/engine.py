@@ -14,7 +14,7 @@ from ...tracer.diagnostics import Finding, KernelError
 from ...tracer.trace import Op
 from .clocks import PIPE_INDEX, SCALAR, Clocks, Far, MeetingClocks, merged
 from .races import Races
-from .registry import Executor, Timed, Work, staged
+from .registry import Access, Executor, Timed, Work, staged
 from .shadow import Shadow, Turn
 
 if TYPE_CHECKING:
@@ -66,6 +66,14 @@ class Engine(Protocol):
 
     def barrier(self) -> None:
         """Everything issued so far is over before anything issued later begins."""
+        ...
+
+    def settle_pipe(self, pipe: int) -> None:
+        """Perform what was issued to `pipe` so far: somebody has to see what it leaves."""
+        ...
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """`op` ends the run for what it read: a race may be why that is wrong."""
         ...
 
     def tell(self, pipe: int) -> Told | None:
@@ -139,6 +147,12 @@ class ProgramOrder:
 
     def barrier(self) -> None:
         """Nothing to wait for."""
+
+    def settle_pipe(self, pipe: int) -> None:
+        """Everything is performed at once."""
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """Nothing is looked for."""
 
     def tell(self, pipe: int) -> Told | None:
         """Everything is over at once."""
@@ -277,6 +291,22 @@ class Pipes:
     def barrier(self) -> None:
         """Merge all clocks."""
         self.clocks.barrier()
+
+    def settle_pipe(self, pipe: int) -> None:
+        """Everything is performed at once."""
+
+    def suspect(self, op: Op, accesses: tuple[Access, ...]) -> None:
+        """Compare the reads with what was there before."""
+        if self.races is None:
+            return
+        pipe = PIPE_INDEX[op.form.pipe or op.spec.pipe]
+        clock = self.clocks.known[pipe]
+        stamp = (pipe, clock[pipe], self.block, op, self.turn[0], None)
+        for shadow, start, stop, write, _ in accesses:
+            if not write:
+                shadow.read(start, stop, stamp, clock)
+        if self.races.conflicts:
+            self.races.report(accesses)
 
     def tell(self, pipe: int) -> Told | None:
         """What the pipe's clock says of this block and others."""

@@ -291,6 +291,20 @@ def normal_only(op: Op, core: Core, plain: Executor, keeps: bool) -> Executor:
     return Timed(lambda *values: choose().run(*values), lambda *values: choose().stage(*values))
 
 
+def undefines_mask(op: Op, core: Core, plain: Timed) -> Executor:
+    """A call that sets mode and mask itself, whatever they were, and ends in normal mode."""
+    register = core.masks
+    if register is None:
+        return plain
+
+    def stage(*values: Any) -> tuple[Work, tuple[Access, ...]]:
+        register.counter, register.entered = False, None
+        register.set((0, 0), None, op)
+        return plain.stage(*values)
+
+    return Timed(lambda *values: stage(*values)[0](), stage)
+
+
 def _number(op: Op, which: int, values: Sequence[Any]) -> Any:
     """An argument of a call, or a mask, with its runtime parts."""
     rest = iter(values)

@@ -131,14 +131,7 @@ def local_fault(
     role = "reads" if op.form.params[which].role == "in" else "writes"
     address, room, hold = tensor
     if not hold[0]:
-        text, note = _STATE[hold[0]]
-        return error(
-            "AT0202",
-            f"{op.spec.name} {role} {describe(value)}, which {text}",
-            op.site,
-            notes=[(note, hold[3].site)],
-            hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
-        )
+        return held_fault(op, value, role, hold)
     size = value.type.dtype.sizeof()
     if need > room:
         return error(
@@ -157,6 +150,18 @@ def local_fault(
             hint=f"start at a multiple of {align // size} elements of {value.type.dtype}",
         )
     return None
+
+
+def held_fault(op: Op, value: Any, verb: str, hold: Hold) -> KernelError:
+    """The error of an access to a tensor that its owner has given away."""
+    text, note = _STATE[hold[0]]
+    return error(
+        "AT0202",
+        f"{op.spec.name} {verb} {describe(value)}, which {text}",
+        op.site,
+        notes=[(note, hold[3].site)],
+        hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
+    )
 
 
 def global_fault(op: Op, which: int, tensor: GlobalView, start: int, stop: int) -> KernelError:

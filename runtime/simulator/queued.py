@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...tracer.trace import Op
 from .clocks import PIPES, SCALAR, MeetingClocks
 from .engine import Pipes, Told
-from .registry import Work
+from .registry import Work, rebound
 
 if TYPE_CHECKING:
     from .core import Core
@@ -57,8 +57,8 @@ class QueuedPipes(Pipes):
         self._number = 0
 
     def _performer(self, op: Op, pipe: int) -> Any:
-        if pipe == SCALAR and op.result is not None:
-            return self._read
+        if op.result is not None or rebound(op) is not None:
+            return self._reader(pipe)
         queue = self._queues[pipe]
         wander = self._seed is not None
 
@@ -70,12 +70,20 @@ class QueuedPipes(Pipes):
 
         return perform
 
-    def _read(self, work: Work) -> Any:
-        """The program needs what the scalar unit reads: its own stores come first."""
-        queue = self._queues[SCALAR]
+    def _reader(self, pipe: int) -> Any:
+        """The program needs what the operation gives: what its pipe did before comes first."""
+
+        def read(work: Work) -> Any:
+            self.settle_pipe(pipe)
+            return work()
+
+        return read
+
+    def settle_pipe(self, pipe: int) -> None:
+        """Perform the queue of a pipe, and what it waits for."""
+        queue = self._queues[pipe]
         while queue:
             self._step(queue)
-        return work()
 
     def release(self, pipe: int) -> Token:
         """A token that is set when the pipe has come this far."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...tracer.diagnostics import Finding, finding, span_of
 from ...tracer.language.enums import HardEvent
+from ...tracer.ops._moves import MEMORY, Where, operand
 from ...tracer.ops.tensor import GLOBAL_SLICE, LOCAL_SLICE
 from ...tracer.trace import Op, Value, describe
 from .clocks import EVENT_PIPES, PIPES, SCALAR
@@ -131,7 +132,7 @@ def _line(op: Op) -> str:
 
 def _operand(
     accesses: Sequence[Access], shadow: object, start: int, stop: int, writes: bool
-) -> int:
+) -> Where:
     """The operand of an operation whose access overlaps a range."""
     for where, first, last, write, which in accesses:
         if where is shadow and bool(write) == writes and first < stop and start < last:
@@ -139,11 +140,14 @@ def _operand(
     raise AssertionError("a conflict has an access")
 
 
-def _named(value: Value) -> Value:
+def named(op: Op, which: Where) -> str:
     """The tensor that a chain of unnamed views begins with, or the first one with a name."""
+    if which == MEMORY:
+        return "UB by address"
+    value: Value = operand(op.args, which)
     while not value.name and value.node is not None and _is_view(value.node):
         value = value.node.args[0]
-    return value
+    return describe(value)
 
 
 def _is_view(node: object) -> bool:
@@ -166,19 +170,19 @@ def _who(stamp: Stamp, turns: Turns) -> str:
 
 
 def _between_pipes(
-    conflict: Conflict, which: int, unwaited: Unwaited | None, turns: Turns
+    conflict: Conflict, which: Where, unwaited: Unwaited | None, turns: Turns
 ) -> Finding:
     shadow, first, second, start, stop, first_writes, second_writes = conflict
     event = unwaited[0] if unwaited else _event(first, second)
     missing = f"HardEvent.{event} is missing" if event else "a barrier is missing"
     if unwaited:
         missing = f"the wait for HardEvent.{event} is missing"
-    value = _named(second.op.args[which])
+    value = named(second.op, which)
     size = "" if shadow.name == "GM" else f"bytes {start} to {stop - 1} of {shadow.name}, "
     return finding(
         "AT0208",
         f"{_ORDER[first_writes, second_writes]} without order: {_who(second, turns)} "
-        f"{_verb(second_writes)} {size}{describe(value)}, which {_who(first, turns)} "
+        f"{_verb(second_writes)} {size}{value}, which {_who(first, turns)} "
         f"{_verb(first_writes)}; {missing}",
         second.op.site,
         notes=[(f"{first.op.spec.name} {_verb(first_writes)} here", first.op.site)],
@@ -216,9 +220,9 @@ def _again(first: Stamp, second: Stamp) -> bool:
     return bool(one and other and other.line <= one.line)
 
 
-def _between_blocks(conflict: Conflict, which: int, turns: Turns) -> Finding:
+def _between_blocks(conflict: Conflict, which: Where, turns: Turns) -> Finding:
     _, first, second, start, stop, first_writes, second_writes = conflict
-    value = _named(second.op.args[which])
+    value = named(second.op, which)
     # Plain writes of several blocks may all be of the same data.
     plain = first_writes and second_writes and first.atomic is second.atomic is None
     same = first.op is second.op
@@ -227,7 +231,7 @@ def _between_blocks(conflict: Conflict, which: int, turns: Turns) -> Finding:
     return finding(
         "AT0209",
         f"{_ORDER[first_writes, second_writes]} between blocks: {second.op.spec.name} in block "
-        f"{second.block}{turns.text(second)} {verb} {stop - start} bytes of {describe(value)} that "
+        f"{second.block}{turns.text(second)} {verb} {stop - start} bytes of {value} that "
         f"{'it' if same else first.op.spec.name} in block {first.block}{turns.text(first)} "
         f"{before}",
         second.op.site,
@@ -238,12 +242,12 @@ def _between_blocks(conflict: Conflict, which: int, turns: Turns) -> Finding:
     )
 
 
-def _in_cache(store: Op, op: Op, which: int, writes: bool, block: int | None) -> Finding:
+def _in_cache(store: Op, op: Op, which: Where, writes: bool, block: int | None) -> Finding:
     effect = "can be overwritten when the line is" if writes else "does not see it before it is"
     whose = "the data cache: the copy" if block is None else f"the data cache of block {block}: it"
     return finding(
         "AT0210",
-        f"{op.spec.name} {_verb(writes)} {describe(_named(op.args[which]))} where a scalar store "
+        f"{op.spec.name} {_verb(writes)} {named(op, which)} where a scalar store "
         f"is still in {whose} {effect} written back",
         op.site,
         notes=[("stored here", store.site)],

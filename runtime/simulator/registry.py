@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...tracer.diagnostics import error
 from ...tracer.language.structs import StructArg
+from ...tracer.ops._moves import Where
 from ...tracer.ops.spec import OpSpec
 from ...tracer.trace import Op, Value
 
@@ -31,8 +32,8 @@ Work: TypeAlias = Callable[[], Any]
 #: give the same result in any order.
 Atomic: TypeAlias = "tuple[str, Any]"
 #: Shadow of the memory (None: not looked at), address range, whether it writes (True, or the kind
-#: of an atomic write), operand's index.
-Access: TypeAlias = "tuple[Any, int, int, bool | Atomic, int]"
+#: of an atomic write), the operand.
+Access: TypeAlias = "tuple[Any, int, int, bool | Atomic, Where]"
 Stage: TypeAlias = "Callable[..., tuple[Work, tuple[Access, ...]]]"
 
 
@@ -139,6 +140,14 @@ def _collect(args: tuple[Any, ...], found: list[Value]) -> None:
             _collect(arg.values, found)
         elif isinstance(arg, tuple):
             _collect(arg, found)
+
+
+def rebound(op: Op) -> Value | None:
+    """The operand that the call makes name something else: its executor returns what."""
+    for arg, param in zip(op.args, op.form.params, strict=True):
+        if param.role == "rebind":
+            return arg  # type: ignore[no-any-return]
+    return None
 
 
 #: Specialisations kept for one operation before they are dropped.

@@ -14,8 +14,9 @@ from ...tracer.language.dtypes import DataType, float16, float32, int32
 from ...tracer.language.enums import RoundMode
 from ...tracer.ops import common, scalar, sys_var
 from ...tracer.ops._numeric import narrowed
-from ...tracer.trace import Op, describe
+from ...tracer.trace import Op
 from .clocks import PIPES
+from .races import named
 from .registry import Access, Executor, emits, fill, nothing, simulates
 from .scalars import converter, float_to_int
 
@@ -213,7 +214,7 @@ class Watch:
                 return finding(
                     "AT0205",
                     f"{op.spec.name} on {name} {'writes' if writes else 'reads'} "
-                    f"{describe(op.args[operand])} in bytes {self.start} to {self.stop - 1} of UB, "
+                    f"{named(op, operand)} in bytes {self.start} to {self.stop - 1} of UB, "
                     "which are watched",
                     op.site,
                     notes=[("watched since here", self.op.site)],

@@ -457,6 +457,170 @@ ROWS: list[Refused] = [
         1,
     ),
     refused(
+        "AT0501",
+        "place",
+        "A text that the compiler refuses, at a place that comes from a line",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            asc.inline("gm.NoSuchCall();")
+        """,
+    ),
+    refused(
+        "AT0501",
+        "header",
+        "The same inside a header, called from a line",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            local = asc.LocalTensor(asc.float32, asc.TPosition.VECCALC, 0, 64)
+            asc.add(local, local, local, 64)
+        """,
+    ),
+    refused(
+        "AT0501",
+        "silent",
+        "A compiler that fails and does not say why",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0502",
+        "jump",
+        "A kernel too long for its jumps",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            for i in asc.static_range(16):
+                gm.set_value(i, i)
+        """,
+    ),
+    refused(
+        "AT0503",
+        "header",
+        "A CANN without the headers",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0503",
+        "linker",
+        "A CANN without the linker",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0504",
+        "target",
+        "A compiler that is older than the chip",
+        """
+        @asc.jit(backend="npu", soc="Ascend950PR_958b")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0504",
+        "option",
+        "A compiler that does not know an option",
+        """
+        @asc.jit(backend="npu", bisheng_options=["--magic"])
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0505",
+        "crash",
+        "A compiler that crashes",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0505",
+        "slow",
+        "A compiler that takes too long",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
+        "AT0601",
+        "out-of-bounds",
+        "A store behind the end of an array",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+        """,
+        16,
+    ),
+    refused(
+        "AT0602",
+        "out-of-memory",
+        "No memory left on the device",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+        """,
+        0,
+    ),
+    refused(
+        "AT0603",
+        "again",
+        "A launch on a device that met a fault",
+        """
+        import numpy as np
+
+
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress, n: int):
+            gm = asc.GlobalTensor()
+            gm.set_global_buffer(out)
+            gm.set_value(n, 1)
+
+
+        try:
+            kernel[1](np.zeros(16, np.int32), 16)
+        except asc.KernelError:
+            pass
+        """,
+        0,
+    ),
+    refused(
+        "AT0604",
+        "for-linking",
+        "A library for linking in place of the runtime",
+        """
+        @asc.jit(backend="npu")
+        def kernel(out: asc.GlobalAddress):
+            pass
+        """,
+    ),
+    refused(
         "AT0901",
         "internal",
         "A defect, provoked by taking a part of the tracer away",

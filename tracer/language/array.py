@@ -82,6 +82,13 @@ class Array(Value):
         self._root, self._path = root, path
         return self
 
+    @classmethod
+    def result(cls, type: ArrayType, block: Any) -> Array:
+        """The array that an operation gives."""
+        self = cls(type, block)
+        self._root, self._path = self, ()
+        return self
+
     @property
     def dtype(self) -> Any:
         """The element type."""

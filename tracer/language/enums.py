@@ -114,6 +114,30 @@ class RoundMode(IntEnum):
     CAST_ODD = 6
 
 
+class GatherMaskMode(IntEnum):
+    """How `gather_mask` works (`GatherMaskMode`): the chip's own way."""
+
+    DEFAULT = 0
+
+
+class TransposeType(IntEnum):
+    """What an extended `transpose` rearranges (`TransposeType`)."""
+
+    TRANSPOSE_TYPE_NONE = 0
+    TRANSPOSE_NZ2ND_0213 = 1
+    TRANSPOSE_NZ2NZ_0213 = 2
+    TRANSPOSE_NZ2NZ_012_WITH_N = 3
+    TRANSPOSE_NZ2ND_012_WITH_N = 4
+    TRANSPOSE_NZ2ND_012_WITHOUT_N = 5
+    TRANSPOSE_NZ2NZ_012_WITHOUT_N = 6
+    TRANSPOSE_ND2ND_ONLY = 7
+    TRANSPOSE_ND_UB_GM = 8
+    TRANSPOSE_GRAD_ND_UB_GM = 9
+    TRANSPOSE_ND2ND_B16 = 10
+    TRANSPOSE_NCHW2NHWC = 11
+    TRANSPOSE_NHWC2NCHW = 12
+
+
 class MaskMode(IntEnum):
     """What the vector mask means (`MaskMode`): elements of each repeat, or how many in all."""
 

@@ -83,12 +83,13 @@ class ArrayField(Field):
 # -- host layout --------------------------------------------------------------------------------
 
 
-def _alignment(type: Any, pack: int) -> int:
+def alignment(type: Any, pack: int) -> int:
+    """The alignment in bytes of a C++ type, at most `pack`."""
     if isinstance(type, ArrayType):
-        return _alignment(type.element, pack)
+        return alignment(type.element, pack)
     if isinstance(type, StructType):
         inner = min(pack, type.pack)
-        return max(_alignment(field[2], inner) for field in type.fields)
+        return max(alignment(field[2], inner) for field in type.fields)
     return min(pack, int(type.sizeof()))
 
 
@@ -102,11 +103,11 @@ def layout(type: Any) -> np.dtype[Any]:
     offsets, at = [], 0
     formats = [layout(field[2]) for field in type.fields]
     for (_, _, inner), format in zip(type.fields, formats, strict=True):
-        step = _alignment(inner, type.pack)
+        step = alignment(inner, type.pack)
         at = -(-at // step) * step
         offsets.append(at)
         at += format.itemsize
-    step = _alignment(type, type.pack)
+    step = alignment(type, type.pack)
     return np.dtype(
         {
             "names": [field[0] for field in type.fields],

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
+from ..diagnostics import error
+from ..trace import current
 from . import enums
 from .dtypes import DataType, int32, uint32
 from .enums import DataFormat
@@ -269,6 +271,42 @@ DECLARED: Final[dict[str, Declared]] = {
             ("uint32_t", "shape_value", 0),
         ),
     ),
+    "GatherRepeatParams": Declared(
+        f"Strides of the destination of `gatherb`, in 32-byte blocks. {_STRIDES} A "
+        "`dst_blk_stride` of 0 counts as 1.",
+        (("uint8_t", "dst_blk_stride", 1), ("uint8_t", "dst_rep_stride", 8)),
+    ),
+    "GatherMaskParams": Declared(
+        "Repeats of `gather_mask` and strides in 32-byte blocks: between the blocks of one repeat "
+        "of src0, between its repeats, and between the mask bits of repeats.",
+        (
+            ("uint8_t", "src0_block_stride", 1),
+            ("uint16_t", "repeat_times", 1),
+            ("uint16_t", "src0_repeat_stride", 0),
+            ("uint8_t", "src1_repeat_stride", 0),
+        ),
+    ),
+    "TransposeParamsExt": Declared(
+        "Shape and type of an extended `transpose`.",
+        (
+            ("uint16_t", "n_size", 0),
+            ("uint16_t", "c_size", 0),
+            ("uint16_t", "h_size", 0),
+            ("uint16_t", "w_size", 0),
+            ("TransposeType", "transpose_type", "TRANSPOSE_ND2ND_B16"),
+        ),
+    ),
+    "TransDataTo5HDParams": Declared(
+        "Halves of blocks (for dtypes of one byte), repeats, and strides between repeats in "
+        "32-byte blocks of `trans_data_to_5hd`.",
+        (
+            ("bool", "dst_high_half", False),
+            ("bool", "src_high_half", False),
+            ("uint8_t", "repeat_times", 1),
+            ("uint16_t", "dst_rep_stride", 0),
+            ("uint16_t", "src_rep_stride", 0),
+        ),
+    ),
     "CheckLocalMemoryIAParam": Declared(
         "What `check_local_memory_ia` watches: `enable_bit` is one of four registers, `start_addr` "
         "and `end_addr` are in blocks of 32 bytes; the part begins behind `start_addr` and ends "
@@ -402,6 +440,47 @@ class MrgSortSrcList(ParamStruct):
     def snapshot(self) -> StructArg:
         """The lists."""
         return StructArg(type(self), self.lists)
+
+
+class MrgSort4Info(ParamStruct):
+    """What `mrg_sort` merges (`AscendC::MrgSort4Info`).
+
+    `element_lengths`: elements of up to four lists. `if_exhausted_suspension`: stop when a list is
+    used up. `valid_bit`: 3, 7 or 15 for the first two, three or four lists.
+    """
+
+    cpp: ClassVar[str] = "AscendC::MrgSort4Info"
+    #: The operands: the four lengths one by one, then the others.
+    names: ClassVar[tuple[str, ...]] = (
+        *(f"element_lengths[{k}]" for k in range(4)),
+        "if_exhausted_suspension", "valid_bit", "repeat_times",
+    )  # fmt: skip
+    ctypes: ClassVar[tuple[str, ...]] = (*("uint16_t",) * 4, "bool", "uint16_t", "uint16_t")
+
+    def __init__(
+        self,
+        element_lengths: Any,
+        if_exhausted_suspension: Any = False,
+        valid_bit: Any = 15,
+        repeat_times: Any = 1,
+    ) -> None:
+        self.element_lengths = element_lengths
+        self.if_exhausted_suspension = if_exhausted_suspension
+        self.valid_bit = valid_bit
+        self.repeat_times = repeat_times
+
+    def snapshot(self) -> StructArg:
+        """The lengths, 0 for lists that are not there, and the rest."""
+        lengths = tuple(self.element_lengths)
+        if not 1 <= len(lengths) <= 4:
+            raise error(
+                "AT0106",
+                f"MrgSort4Info with the lengths of {len(lengths)} lists",
+                current("MrgSort4Info").site(),
+                hint="a merge has up to four lists",
+            )
+        rest = (self.if_exhausted_suspension, self.valid_bit, self.repeat_times)
+        return StructArg(type(self), (*lengths, *(0,) * (4 - len(lengths)), *rest))
 
 
 class VdeqInfo(ParamStruct):

@@ -163,17 +163,23 @@ def bad_overlap(
     spec: OpSpec, dst: Any, src: Any, at: tuple[int, int], runs: Runs, site: Site
 ) -> KernelError | None:
     """A copy in one memory, from `at[1]` to `at[0]`, writes the bytes that it reads or others."""
-    to, start = ranges(runs, DST), ranges(runs, SRC)
-    both = [np.concatenate([a[k] + at[0], b[k] + at[1]]) for a, b in ((to, start),) for k in (0, 1)]
-    order = np.argsort(both[0], kind="stable")
-    first, last = both[0][order], np.maximum.accumulate(both[1][order])
-    apart = first[1:] >= last[:-1]
-    union = int((last[np.r_[apart, True]] - first[np.r_[True, apart]]).sum())
-    shared = _covered(to) + _covered(start) - union
+    if at[0] >= at[1] + extent(runs, SRC) or at[1] >= at[0] + extent(runs, DST):
+        return None
     same = at[0] == at[1] and all(
         run.dst == run.src and all(axis[1] == axis[2] for axis in run.axes) for run in runs
     )
-    return None if same or not shared else rules.partial_overlap(spec, dst, src, shared, site)
+    if same:
+        return None
+    (to, to_stop), (start, stop) = ranges(runs, DST), ranges(runs, SRC)
+    # What the two cover together, and what each covers alone.
+    firsts = np.concatenate([to + at[0], start + at[1]])
+    order = np.argsort(firsts, kind="stable")
+    lasts = np.concatenate([to_stop + at[0], stop + at[1]])[order]
+    firsts, lasts = firsts[order], np.maximum.accumulate(lasts)
+    apart = firsts[1:] >= lasts[:-1]
+    union = int((lasts[np.r_[apart, True]] - firsts[np.r_[True, apart]]).sum())
+    shared = _covered((to, to_stop)) + _covered((start, stop)) - union
+    return rules.partial_overlap(spec, dst, src, shared, site) if shared else None
 
 
 # -- calls ----------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def _limits(param: Param) -> tuple[int, ...]:
     if param.kind not in STRUCTS:
         return (_LIMITS[param.cpp],)
     struct = STRUCTS[param.kind]
-    return struct.most or tuple(_LIMITS[cpp] for cpp in struct.ctypes)
+    return struct.most or tuple(_LIMITS[cpp] for cpp in struct.ctypes if cpp in _LIMITS)
 
 
 def widest(dtypes: Iterable[DataType]) -> DataType:
@@ -222,7 +222,20 @@ def dtype_table(spec: OpSpec) -> str:
 
 def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """All tensors in UB and of dtypes that the chip executes together."""
+    check_tensors(spec, form, args[: slots_of(form).tensors], recorder)
+
+
+def check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: Recorder) -> None:
+    """The same for the tensors of a call, the destination first."""
     chip = recorder.trace.chip
+    if hint := spec.extra.get("lacks", {}).get(chip.arch):
+        raise error(
+            "AT0304",
+            f"{chip.name} (architecture {chip.arch}) does not execute {spec.name}",
+            recorder.site(),
+            table=dtype_table(spec),
+            hint=hint,
+        )
     if spec.dtypes.get(chip.arch) is None:
         raise error(
             "AT0304",
@@ -231,7 +244,7 @@ def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             table=dtype_table(spec),
             hint="choose a chip of the table",
         )
-    dst, tensors = args[0], args[: slots_of(form).tensors]
+    dst = tensors[0]
     for tensor in tensors:
         if not spec.signatures and tensor.type.dtype is not dst.type.dtype:
             raise error(

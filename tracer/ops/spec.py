@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..diagnostics import error
-from ..language.dtypes import DataType
+from ..language.dtypes import DataType, bool_
 from ..language.enums import (
     CMPMODE,
     AtomicDtype,
@@ -24,6 +24,7 @@ from ..language.enums import (
     CacheMode,
     CacheRwMode,
     DcciDst,
+    GatherMaskMode,
     HardEvent,
     Hardware,
     MaskMode,
@@ -34,7 +35,14 @@ from ..language.enums import (
     SelMode,
     TPosition,
 )
-from ..language.structs import ParamStruct, ShapeInfo, VdeqInfo, struct
+from ..language.structs import (
+    MrgSort4Info,
+    MrgSortSrcList,
+    ParamStruct,
+    ShapeInfo,
+    VdeqInfo,
+    struct,
+)
 from ..language.types import (
     AllocatorType,
     ArrayType,
@@ -117,7 +125,9 @@ class OpSpec:
     dtype; `semantics(form, args)` then gives the function for one call. extra: what only some rows
     have, by name; `types` are the operands whose dtypes are the leading template arguments, `typed`
     names the one whose dtype comes before other template arguments, `refused` are overloads that
-    only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change.
+    only Ascend C has, each with the reason, `freeze` makes operands of arguments that may change,
+    `completes(form, args, recorder)` gives the arguments with what a call leaves to be found out,
+    `outputs` is the number of arguments behind the others that C++ fills by reference.
     """
 
     name: str
@@ -184,6 +194,22 @@ def _is_slices(value: Any) -> bool:
     )
 
 
+def _list_of(count: int, test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A list of so many things that pass a test."""
+    return lambda value: (
+        isinstance(value, list | tuple) and len(value) == count and all(map(test, value))
+    )
+
+
+def _is_flag(value: Any) -> bool:
+    return type(value) is bool or (isinstance(value, Value) and value.type is bool_)
+
+
+def _is_four(value: Any) -> bool:
+    """Four numbers that a call writes."""
+    return _is_data(value) and isinstance(value.type, ArrayType) and value.type.length == 4
+
+
 def _of_type(cls: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, Value) and type(value.type) is cls
 
@@ -226,6 +252,10 @@ STRUCTS: Final = _Structs(
     nz2nd="Nz2NdParamsFull",
     slice="SliceInfo",
     init_const="InitConstValueParams",
+    gather_repeat="GatherRepeatParams",
+    gather_mask_params="GatherMaskParams",
+    transpose_params="TransposeParamsExt",
+    five_params="TransDataTo5HDParams",
     check_params="CheckLocalMemoryIAParam",
 )
 
@@ -235,13 +265,19 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "opt_int": ("an integer or None", lambda v: v is None or _is_int(v)),
     "number": ("a number", _is_number),
     "const_int": ("a constant integer", lambda v: type(v) is int or isinstance(v, np.integer)),
+    "flag": ("a bool", _is_flag),
     "const_bool": ("a constant bool", lambda v: type(v) is bool),
     "pieces": ("text and runtime scalars", _is_a(tuple)),
     "mask": ("a list of one or two integers (the mask bits)", _is_mask),
     "dtype": ("a dtype such as asc.float32", _is_a(DataType)),
+    "opt_dtype": ("a dtype or None", lambda v: v is None or isinstance(v, DataType)),
     "address": ("a GlobalAddress", _of_type(GlobalPointerType)),
     "global": ("a GlobalTensor", _of_type(GlobalTensorType)),
     "local": ("a LocalTensor", _of_type(LocalTensorType)),
+    "tensors": ("a list of 16 LocalTensors", _list_of(16, _of_type(LocalTensorType))),
+    "addresses": ("a list of 16 addresses (integers)", _list_of(16, _is_int)),
+    "counts": ("a list of four integers", _list_of(4, _is_int)),
+    "four": ("an asc.array of four integers", _is_four),
     "tpipe": ("a TPipe", _of_type(PipeType)),
     "queue": ("a TQue", _of_type(QueueType)),
     "buf": ("a TBuf", _of_type(BufType)),
@@ -278,6 +314,9 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "vdeq_info": ("an asc.VdeqInfo", _is_a(VdeqInfo)),
     "cache_line": ("an asc.CacheLine", _is_a(CacheLine)),
     "dcci_dst": ("an asc.DcciDst", _is_a(DcciDst)),
+    "gather_mask_mode": ("an asc.GatherMaskMode", _is_a(GatherMaskMode)),
+    "merge_lists": ("an asc.MrgSortSrcList", _is_a(MrgSortSrcList)),
+    "merge_info": ("an asc.MrgSort4Info", _is_a(MrgSort4Info)),
     "slices": ("a list of asc.SliceInfo", _is_slices),
     **{kind: (f"an asc.{name}", STRUCTS.accepts(kind)) for kind, name in STRUCTS.names.items()},
 }
@@ -321,6 +360,7 @@ class OpFunction:
         self.__name__ = spec.name
         self.__doc__ = spec.doc
         self._freeze = spec.extra.get("freeze", _freeze)
+        self._completes = spec.extra.get("completes")
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
         self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
@@ -355,7 +395,10 @@ class OpFunction:
                 self._seen[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
-        return record(self.spec, form, tuple(map(self._freeze, bound)), recorder)
+        bound = tuple(map(self._freeze, bound))
+        if self._completes is not None:
+            bound = self._completes(form, bound, recorder)
+        return record(self.spec, form, bound, recorder)
 
     def _match(self, recorder: Recorder, args: tuple[Any, ...]) -> tuple[Form, tuple[Any, ...]]:
         for form, checks, rest in (self._table or self._by_count()).get(len(args), ()):

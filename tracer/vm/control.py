@@ -254,7 +254,10 @@ def run_first(
         return states
     assert state.block is not None
     others = tuple(s.dest for s in states[1:] if s.dest != RETURNS)
-    own |= frame.program.flow.joins(frame.pc, (state.dest, *others), frame.stops)
+    # Where no state waits any more, a run must not stop: it may be the next round of a loop.
+    own = own.intersection(others) | frame.program.flow.joins(
+        frame.pc, (state.dest, *others), frame.stops
+    )
     before = Snapshot(vm, frame)
     adopt(vm, frame, state)
     stops = frame.stops | (own - {state.dest})
@@ -268,7 +271,7 @@ def land(
     frame: Frame,
     groups: list[list[Path]],
     mark: Mark,
-    preferred: dict[int, Value] | None = None,
+    owns: dict[Any, Value] | None = None,
 ) -> tuple[list[Path], Mark]:
     """Bring groups of paths into tail blocks of an `if` chain in the current block.
 
@@ -290,7 +293,7 @@ def land(
     mark.insert(Declare(var, init, site))
     states = []
     for group in groups:
-        states.append(merged(vm, frame, group, mark, preferred)[0])
+        states.append(merged(vm, frame, group, mark, owns)[0])
     chain = Snapshot(vm, frame).mark()
     block = vm.block
     for number, state in enumerate(states):

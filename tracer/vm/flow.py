@@ -191,26 +191,25 @@ class Flow:
         return seen
 
     def _ways_out(self, loop: NaturalLoop, stops: frozenset[int]) -> tuple[int, ...]:
-        """Where a loop goes on: where its exits come together, or go round in an outer loop.
-
-        Nothing is shared with a later iteration's exception.
-        """
+        """Where a loop goes on: nothing is shared with a later iteration's exception."""
         key = (loop.header, stops)
         found = self._ways.get(key)
         if found is None:
-            ends = self.loop_stops(loop, stops)
-            around = [
-                p
-                for p in self.loop_of[loop.header]
-                if p.header not in stops and p.header != loop.header
-            ]
-            seen = 0
-            for n in loop.exits:
-                seen |= self._reach(n, stops | ends, around)
-            ends |= {p.header for p in around if seen >> p.header & 1}
-            ways = [n for n in sorted(ends) if not self.only_raises(n, _NOWHERE)]
-            found = self._ways[key] = tuple(ways)
+            ends = sorted(self.loop_stops(loop, stops))
+            found = self._ways[key] = tuple(n for n in ends if not self._fails(n))
         return found
+
+    def _fails(self, label: int) -> bool:
+        return self.only_raises(label, _NOWHERE)
+
+    def _outside(self, loop: NaturalLoop, stops: frozenset[int]) -> list[NaturalLoop]:
+        """The loops around a loop; of loops that overlap, the larger one is outside."""
+        size = loop.nodes.bit_count()
+        return [
+            p
+            for p in self.loop_of[loop.header]
+            if p.header not in stops and p.nodes.bit_count() > size
+        ]
 
     def reaches(self, start: int, goal: int, within: int) -> bool:
         """Whether `goal` is reachable from `start` through the leaders in `within`."""
@@ -344,21 +343,25 @@ class Flow:
         return count
 
     def loop_stops(self, loop: NaturalLoop, stops: frozenset[int]) -> frozenset[int]:
-        """Where the exits of a loop come together again (and its normal exit)."""
+        """Where the exits of a loop come together again, or go round in an outer loop.
+
+        Its normal exit is one in any case, or the only one that is no exception.
+        """
         key = (loop.header, stops)
         found = self._loop_stops.get(key)
         if found is None:
-            around = [
-                p
-                for p in self.loop_of[loop.header]
-                if p.header not in stops and p.header != loop.header
-            ]
+            around = self._outside(loop, stops)
             reach = [self._reach(n, stops, around) for n in loop.exits]
             entries = set(self._entries(loop.exits, reach, around, stops))
+            going = [n for n in loop.exits if not self._fails(n)] or loop.exits
             if loop.normal_exit is not None:
                 entries.add(loop.normal_exit)
-            elif len(loop.exits) == 1:
-                entries.add(loop.exits[0])
+            elif len(going) == 1:
+                entries.add(going[0])
+            seen = 0
+            for n in loop.exits:
+                seen |= self._reach(n, stops | entries, around)
+            entries |= {p.header for p in around if seen >> p.header & 1}
             found = frozenset(entries - stops)
             self._loop_stops[key] = found
         return found

@@ -155,39 +155,46 @@ def widen(vm: Machine, values: list[Any]) -> None:
 class Merger:
     """Merges the values of several paths; `finish` writes the assignments.
 
-    `preferred` maps the id of a variable to that variable: where a path's value is such a variable
-    (a loop's own), it is the one the others assign.
+    `owns` are the variables of a loop that the paths leave, by location: there, the loop's own is
+    the one that the other paths assign. So no other location may go on with it.
     """
 
     def __init__(
-        self, vm: Machine, paths: list[Path], mark: Mark, preferred: dict[int, Value] | None = None
+        self, vm: Machine, paths: list[Path], mark: Mark, owns: dict[Any, Value] | None = None
     ) -> None:
         self.vm = vm
         self.paths = paths
         self.mark = mark
         self.common = common_lineage([p.lineage for p in paths])
-        self.preferred = preferred or {}
+        self.owns = owns or {}
+        self.own_ids = {id(var) for var in self.owns.values()}
         self.assigns: list[list[tuple[Value, Any]]] = [[] for _ in paths]
         self.declares: list[tuple[Value, Any]] = []
         self.memo: dict[tuple[int, ...], Any] = {}
         self.containers: set[int] = set()
         self.poisoned: list[Poison] = []
 
-    def unify(self, name: str, values: list[Any], sites: list[Site]) -> Any:
+    def unify(self, name: str, values: list[Any], sites: list[Site], location: Any = None) -> Any:
         """One value for a location that has `values` on the paths."""
         if any(v is ABSENT for v in values):
             return self._partial(name, values, sites)
         first = values[0]
-        if all(v is first for v in values):
+        own = self.owns.get(location)
+        same = all(v is first or same_constant(first, v) for v in values)
+        if same and (first is own or not self.own_ids or not self._holds_own(first)):
             return first
-        if all(same_constant(first, v) for v in values):
-            return first
-        key = tuple(map(id, values))
+        key = (*map(id, values), id(own))
         if key in self.memo:
             return self.memo[key]
-        result = self._join(name, values, sites)
+        result = self._join(name, values, sites, location)
         self.memo[key] = result
         return result
+
+    def _holds_own(self, value: Any) -> bool:
+        """Whether a value is a variable that the paths may assign, or a tuple with one."""
+        if type(value) is tuple:
+            return any(map(self._holds_own, value))
+        return id(value) in self.own_ids
 
     def _partial(self, name: str, values: list[Any], sites: list[Site]) -> Any:
         """The same where some paths have no value and never need one."""
@@ -198,19 +205,19 @@ class Merger:
         if type_ is None:
             widen(self.vm, known)
             return self._poison(name, known, sites[: len(known)])
-        return self._assign(name, type_, values)
+        return self._assign(name, type_, values, sites, None)
 
-    def _join(self, name: str, values: list[Any], sites: list[Site]) -> Any:
+    def _join(self, name: str, values: list[Any], sites: list[Site], location: Any) -> Any:
         type_ = variable_type(values)
         if type_ is not None:
-            return self._assign(name, type_, values)
+            return self._assign(name, type_, values, sites, location)
         widen(self.vm, values)
         kinds = {type(v) for v in values}
         if len(kinds) == 1:
             kind = kinds.pop()
             if kind is tuple and len({len(v) for v in values}) == 1:
                 return tuple(
-                    self.unify(_part(name, k), list(column), sites)
+                    self.unify(_part(name, k), list(column), sites, ("part", location, k))
                     for k, column in enumerate(zip(*values, strict=True))
                 )
             if _is_copyable(kind) and all(self.is_new(v) for v in values):
@@ -243,20 +250,21 @@ class Merger:
         kind.write(result, merged)
         return result
 
-    def _assign(self, name: str, type_: Any, values: list[Any]) -> Value:
-        var = next(
-            (
-                self.preferred[id(v)]
-                for v in values
-                if id(v) in self.preferred and self.preferred[id(v)].type == type_
-            ),
-            None,
-        )
-        if var is None or any(var is v for pairs in self.assigns for v, _ in pairs):
-            var = variable(type_, self.mark.block, name)
+    def _assign(
+        self, name: str, type_: Any, values: list[Any], sites: list[Site], location: Any
+    ) -> Any:
+        own = self.owns.get(location)
+        if own is not None and own.type == type_ and any(v is own for v in values):
+            var = own
+        else:
+            # A loop that is used up cannot assign: the value there is that before the loop.
             init = next(
                 (x for path, x in zip(self.paths, values, strict=True) if path.block is None), None
             )
+            if id(init) in self.own_ids:
+                return self._poison(name, values, sites)
+            own = None
+            var = variable(type_, self.mark.block, name)
             if init is not None and init is not ABSENT:
                 ahead = Block(self.mark.block.parent)
                 init = self._converted(init, type_, ahead)
@@ -265,7 +273,7 @@ class Merger:
             self.declares.append((var, None if init is ABSENT else init))
         if isinstance(var, Scalar) and var.type.kind == "i":
             others = [v for v in values if v is not var and v is not ABSENT]
-            if id(var) in self.preferred:
+            if var is own:
                 known = var._nonneg
                 others.append(known if isinstance(known, Sign) else 0 if known else -1)
             var._nonneg = Sign(others)
@@ -350,13 +358,13 @@ def merged(
     frame: Frame,
     paths: list[Path],
     mark: Mark,
-    preferred: dict[int, Value] | None = None,
+    owns: dict[Any, Value] | None = None,
 ) -> tuple[Path, list[Poison]]:
     """One state for paths with one destination; its block is the current one."""
     first = paths[0]
     if len(paths) == 1:
         return first.copy(), []
-    merger = Merger(vm, paths, mark, preferred)
+    merger = Merger(vm, paths, mark, owns)
     before, vm.lineage = vm.lineage, merger.common
     code = frame.code
     dest = first.dest
@@ -367,9 +375,9 @@ def merged(
             slots.append(UNBOUND)
             continue
         column = [p.slots[k] for p in paths]
-        if any(v is not value for v in column):
+        if merger.own_ids or any(v is not value for v in column):
             sites: list[Site] = [(code, p.set_at.get(k, 0), frame.parent) for p in paths]
-            value = merger.unify(code.slot_names[k], column, sites)
+            value = merger.unify(code.slot_names[k], column, sites, ("slot", k))
         slots.append(value)
     own = [p.site for p in paths]
     stack = [
@@ -453,7 +461,10 @@ def merge_states(
         raise shape_error(entry, known, site)
     sites = [entry.site] * len(states)
     columns = {k: [ABSENT if s is None else s[k] for s in states] for k in keys}
-    return {k: merger.unify(_location(k), column, sites) for k, column in columns.items()}
+    heap = ("heap", id(entry.obj))
+    return {
+        k: merger.unify(_location(k), column, sites, (*heap, k)) for k, column in columns.items()
+    }
 
 
 def _identical(a: dict[Any, Any], b: dict[Any, Any]) -> bool:

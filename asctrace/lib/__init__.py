@@ -1,0 +1,1 @@
+"""pyasc's package of the same name; `runtime` is in it."""
