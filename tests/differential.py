@@ -1,7 +1,7 @@
 """Differential testing: CPython against asctrace.
 
 `check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace
-in the simulator, and compares what was stored. `check_vm` runs plain Python natively and through
+in the simulator, and compares what was stored. `check_twin` compares the simulator with the text. `check_vm` runs plain Python natively and through
 the VM on concrete values. Both raise `Difference`, whose text is the whole program.
 """
 
@@ -28,6 +28,7 @@ from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
 from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram, path_programs
 from tests.differential_vm import VMProgram, vm_programs
+from tests.twin.build import run_trace
 
 CHIP = chip("Ascend910B1")
 OUTS = 96
@@ -99,14 +100,30 @@ class _Traced:
         self.made.append((result, compiled))
         return compiled
 
-    def run(self, given: Inputs) -> tuple[list[int], list[float]]:
+    def run(self, given: Inputs, how: Any = simulate) -> tuple[list[int], list[float]]:
         out = np.full(OUTS, UNSET, np.int32)
         out[0] = 0
         fout = np.full(FLOAT_OUTS, UNSET, np.float32)
         x, y = np.array(INT_ROWS[given.row], np.int32), np.array(FLOAT_ROWS[given.row], np.float32)
         args = (x, y, out, fout, given.n, given.m, given.f, given.flag)
-        simulate(self.trace(given), args, 1)
+        how(self.trace(given), args, 1)
         return out.tolist(), fout.tolist()
+
+
+def check_twin(program: PathProgram) -> None:
+    """Compare the simulator and the text of one kernel, compiled for the host."""
+    traced = _Traced(program)
+    for launch in program.inputs:
+        expected = traced.run(launch)
+        try:
+            found = traced.run(launch, lambda compiled, *rest: run_trace(compiled.trace, *rest))
+        except Exception as exc:
+            raise Difference(program, f"the text fails for {launch}: {_told(exc)}") from exc
+        if list(map(_bits, expected[1])) != list(map(_bits, found[1])) or expected[0] != found[0]:
+            raise Difference(
+                program,
+                f"for {launch}\n  simulator: {_short(expected)}\n  text:      {_short(found)}",
+            )
 
 
 def check_path(program: PathProgram) -> None:
@@ -178,6 +195,7 @@ def _plain(value: Any, depth: int = 0) -> str:
 #: Kind of program -> how to make one and how to check it.
 KINDS: dict[str, tuple[Any, Callable[[Any], None]]] = {
     "path": (path_programs, check_path),
+    "twin": (path_programs, check_twin),
     "vm": (vm_programs, check_vm),
 }
 

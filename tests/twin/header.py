@@ -34,7 +34,7 @@ _GLOBAL = frozenset({"pad_t"})
 _RENAMED = {"SelMode": "SELMODE"}
 #: Rows that are C++ by themselves, or written by hand in the prelude or below.
 _NATIVE = frozenset(
-    {"printf", "inline", "LocalTensor", "LocalTensor.__getitem__", "GlobalTensor.__getitem__"}
+    {"printf", "inline", "trap", "LocalTensor", "LocalTensor.__getitem__", "GlobalTensor.__getitem__"}
     | {"GlobalAddress.__add__"}
 )
 _NATIVE_FAMILIES = frozenset({"arith", "struct"})

@@ -8,6 +8,7 @@ run on a `Core`. What the kernel keeps of the results are numbers of entries in 
 from __future__ import annotations
 
 import ctypes
+import functools
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -186,6 +187,9 @@ class Machine:
             key.append(arg)
         elif kind == OBJECT:
             value, arg = self._object(operand, param)
+            if any(arg is other for other in args):
+                # Two tensors of one kind: each operand stands for its own.
+                arg = self._kept(("again", id(arg), len(args)), functools.partial(_twin, arg))
             values.append(value)
             key.append(id(arg))
         elif kind == POINTER:
@@ -351,6 +355,13 @@ class Machine:
 def _pointer(dtype: DataType, recorder: Recorder) -> Any:
     type = GlobalPointerType(dtype)
     return GlobalPointerType.proxy(type, recorder.block)
+
+
+def _twin(tensor: Any) -> Any:
+    """Another value of the same type."""
+    if isinstance(tensor, LocalTensor):
+        return LocalTensor.view(tensor.type, tensor.block, None, None, tensor.base, tensor.owner)
+    return type(tensor).view(tensor.type.dtype, tensor.block, None)
 
 
 def _group(given: Any, at: int) -> tuple[tuple[Any, ...], int]:
