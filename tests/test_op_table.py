@@ -38,7 +38,7 @@ from asctrace.tracer.ops.spec import (
     Param,
     record,
 )
-from asctrace.tracer.trace import Value
+from asctrace.tracer.trace import Declare, Value
 from tests.chips import chip_of
 from tests.lowering_kit import Kernel, body, global_tensor, local, named, queue
 
@@ -68,6 +68,13 @@ def _pool(k: Kernel) -> Any:
     pool = named(asc.TBufPool(asc.TPosition.VECIN), "pool")
     asc.TPipe().init_buf_pool(pool, 1024)
     return pool
+
+
+def _handle(k: Kernel) -> Any:
+    """A variable: no kernel can make one or be given one."""
+    value = Value(HandleType(), k.trace.body, None, "handle")
+    k.trace.body.nodes.append(Declare(value, None, None))
+    return value
 
 
 #: What a parameter of each kind is given. A new kind needs a line here.
@@ -137,7 +144,7 @@ EXAMPLES: dict[str, Callable[[Kernel], Any]] = {
     "buf": _buf,
     "pool": _pool,
     "opt_pool": lambda k: None,
-    "handle": lambda k: k._param("handle", HandleType()),
+    "handle": _handle,
     "list_desc": lambda k: named(asc.ListTensorDesc(), "tensors"),
     "tensor_desc": lambda k: named(asc.TensorDesc(float32), "desc"),
     "allocator": lambda k: named(asc.LocalMemAllocator(), "allocator"),
