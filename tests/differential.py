@@ -1,8 +1,9 @@
 """Differential testing: CPython against asctrace.
 
 `check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace
-in the simulator, and compares what was stored. `check_twin` compares the simulator with the text. `check_vm` runs plain Python natively and through
-the VM on concrete values. Both raise `Difference`, whose text is the whole program.
+in the simulator, and compares what was stored. `check_twin` compares the simulator with the text,
+compiled for the host. `check_vm` runs plain Python natively and through the VM on concrete values.
+All raise `Difference`, whose text is the whole program.
 """
 
 from __future__ import annotations

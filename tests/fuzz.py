@@ -2,8 +2,9 @@
 
     python tests/fuzz.py --examples 1000 [--seed S] [--kind vm|path|twin]
 
-Runs the first two kinds unless one is named; the third compiles every text with g++. A failure is shrunk and printed as a whole program with the
-command that repeats it; the exit code is then 1. Not a test module.
+Runs the first two kinds unless one is named; the third compiles every text with g++. A failure is
+shrunk and printed as a whole program with the command that repeats it; the exit code is then 1. Not
+a test module.
 """
 
 from __future__ import annotations

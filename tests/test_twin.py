@@ -58,9 +58,7 @@ def run_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_samples_run_as_text(
-    name: str, compared: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_samples_run_as_text(name: str, compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run_sample(name, monkeypatch)
     assert set(compared) == {"compared"}
 
@@ -95,9 +93,10 @@ def steps(x: asc.GlobalAddress, z: asc.GlobalAddress, n: int) -> None:
     for i in range(n):
         value = x_gm.get_value(i)
         if value > 3:
-            total = total + value
+            total += value
+            z_gm.set_value(2, value)
         else:
-            total = total - 1
+            total -= 1
     z_gm.set_value(0, total)
     z_gm.set_value(1, total - x_gm.get_value(0))
 

@@ -34,7 +34,14 @@ _GLOBAL = frozenset({"pad_t"})
 _RENAMED = {"SelMode": "SELMODE"}
 #: Rows that are C++ by themselves, or written by hand in the prelude or below.
 _NATIVE = frozenset(
-    {"printf", "inline", "trap", "LocalTensor", "LocalTensor.__getitem__", "GlobalTensor.__getitem__"}
+    {
+        "printf",
+        "inline",
+        "trap",
+        "LocalTensor",
+        "LocalTensor.__getitem__",
+        "GlobalTensor.__getitem__",
+    }
     | {"GlobalAddress.__add__"}
 )
 _NATIVE_FAMILIES = frozenset({"arith", "struct"})
@@ -125,7 +132,9 @@ def _enums() -> str:
         name = enum_name(cls)
         if cls.__name__ in _UNSCOPED or cls.__name__ in _GLOBAL:
             word = "enum" if cls.__name__ in _UNSCOPED else "enum class"
-            out.append(f"}} // namespace AscendC\n{word} {name} {{ {members} }};\nnamespace AscendC {{")
+            out.append(
+                f"}} // namespace AscendC\n{word} {name} {{ {members} }};\nnamespace AscendC {{"
+            )
         else:
             out.append(f"enum class {name} {{ {members} }};")
     return "\n".join(out)
@@ -159,7 +168,8 @@ struct ShapeInfo {
     uint32_t originalShape[8] = {};
 
     ShapeInfo() = default;
-    ShapeInfo(uint8_t count, const uint32_t* dims, uint8_t before, const uint32_t* original, DataFormat)
+    ShapeInfo(
+        uint8_t count, const uint32_t* dims, uint8_t before, const uint32_t* original, DataFormat)
     {
         std::memcpy(shape, dims, count * sizeof(uint32_t));
         std::memcpy(originalShape, original, before * sizeof(uint32_t));
@@ -281,7 +291,7 @@ def _element(overload: Overload, k: int) -> str:
 
 def _signatures(overload: Overload) -> list[tuple[list[str], list[str], list[str]]]:
     """Template parameters, parameters and packing, for each number of arguments left out."""
-    spec, form, plan, shown = overload
+    spec, shown = overload.spec, overload.shown
     inside = shown[1:] if spec.method else shown
     optional = 0
     while optional < len(inside) and not inside[-1 - optional].required:
@@ -354,7 +364,8 @@ def _param(
         params.append(f"const SliceInfo (&p{k})[S{k}]")
         deduced.append(f"int S{k}")
         packing.append(
-            f"call.add(twin::GROUP).whole = S{k}; for (const SliceInfo& s : p{k}) {{ s.add(call); }}"
+            f"call.add(twin::GROUP).whole = S{k}; "
+            f"for (const SliceInfo& s : p{k}) {{ s.add(call); }}"
         )
     elif kind in ENUMS or kind.removeprefix("opt_") in ENUMS:
         params.append(f"{enum_name(ENUMS[kind.removeprefix('opt_')])} p{k}")
@@ -382,7 +393,7 @@ def _functions(methods: dict[str, list[str]]) -> list[str]:
     seen: set[Any] = set()
     first = len(EXTRA)
     for number, overload in enumerate(overloads(), first):
-        spec, form, plan, _ = overload
+        spec, form = overload.spec, overload.form
         if spec.family == "construct":
             continue
         owner = _CLASSES[form.params[0].kind] if spec.method else ""
@@ -462,7 +473,16 @@ def header() -> str:
     parts += ["} // namespace twin", "namespace AscendC {", _enums(), _SHAPES]
     parts += [_struct(STRUCTS[kind]) for kind in STRUCTS.names]
     parts += [f"template <typename T>\nstruct {name};" for name in _CLASS_HEADS]
-    order = ["LocalTensor", "GlobalTensor", "TBufHandle", "Queue", "Buf", "Pool", "Allocator", "TPipe"]
+    order = [
+        "LocalTensor",
+        "GlobalTensor",
+        "TBufHandle",
+        "Queue",
+        "Buf",
+        "Pool",
+        "Allocator",
+        "TPipe",
+    ]
     parts += [f"struct {name}Object : twin::Object {{}};" for name in order[2:]]
     for name in order:
         head = f"struct {name} : {name}Object {{\n"
