@@ -805,6 +805,35 @@ def test_labels_of_one_round_are_not_those_of_the_next() -> None:
         assert run(kernel, n, m) == stored
 
 
+def test_way_out_that_a_constant_closes_in_one_arm() -> None:
+    on = True
+
+    class Scoped:
+        def __init__(self, put: Any, value: Any) -> None:
+            self.put, self.value = put, value
+
+        def __enter__(self) -> None:
+            self.put(self.value)
+
+        def __exit__(self, *exc: object) -> None:
+            self.put(self.value - 1)
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for value in [n, m, n + 1]:
+            with Scoped(put, value):
+                match value % 4:
+                    case 0 if on:
+                        pass
+                    case _:
+                        break
+        put(m)
+
+    for n, m in ((0, 0), (4, 8), (1, 1), (4, 3)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

@@ -53,6 +53,7 @@ class Flow:
         "_loop_stops",
         "_onward",
         "_raises",
+        "_rounds",
         "_ways",
         "instrs",
         "leaders",
@@ -90,6 +91,7 @@ class Flow:
         self._raises: dict[Any, bool] = {}
         self._loop_stops: dict[Any, frozenset[int]] = {}
         self._ways: dict[Any, tuple[int, ...]] = {}
+        self._rounds: dict[Any, frozenset[int]] = {}
 
     def leader(self, pc: int) -> int:
         """The label of the block an instruction stands in."""
@@ -364,6 +366,29 @@ class Flow:
             entries |= {p.header for p in around if seen >> p.header & 1}
             found = frozenset(entries - stops)
             self._loop_stops[key] = found
+        return found
+
+    def next_round(self, header: int, stops: frozenset[int]) -> frozenset[int]:
+        """The stops of a run that begins a round of an unrolled loop: only those behind it stay.
+
+        Where ways of one round come together, in the body or on a way out, is another place in the
+        next.
+        """
+        loop = self.loops.get(header)
+        if loop is None:
+            return stops
+        key = (header, stops)
+        found = self._rounds.get(key)
+        if found is None:
+            seen, todo = 1 << header, list(self._onward[header])
+            ends = self.loop_stops(loop, _NOWHERE)
+            while todo:
+                n = todo.pop()
+                if not seen >> n & 1 and n not in ends:
+                    seen |= 1 << n
+                    todo += self._onward[n]
+            kept = frozenset(n for n in stops if n == header or not seen >> n & 1)
+            found = self._rounds[key] = kept
         return found
 
     def first_of(self, dests: Iterable[int], stops: frozenset[int], pc: int) -> int:

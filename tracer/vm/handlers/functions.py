@@ -138,6 +138,8 @@ def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
 @handles("FOR_ITER")
 def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
     iterator = frame.stack[-1]
+    if frame.stops:
+        frame.stops = frame.program.flow.next_round(frame.pc - 1, frame.stops)
     if iterator.__class__ is RangeState:
         return for_range(vm, frame, iterator, target)
     vm.count_step("a loop over a Python iterator")

@@ -26,6 +26,8 @@ def loop_header(vm: Machine, frame: Frame, arg: Any) -> Any:
     """The label of a `while` loop: remember the state, the loop may turn out a runtime one."""
     if frame.pc in frame.stops:
         return STOP
+    if frame.stops:
+        frame.stops = frame.program.flow.next_round(frame.pc, frame.stops)
     vm.count_step("a loop decided while tracing")
     vm.journaling = True
     frame.snapshots[frame.pc] = Snapshot(vm, frame)
