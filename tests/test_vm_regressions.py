@@ -834,6 +834,28 @@ def test_way_out_that_a_constant_closes_in_one_arm() -> None:
         assert run(kernel, n, m) == stored
 
 
+def test_loop_in_an_arm_of_a_loop_run_on_constants() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        fuel = 4
+        while True:
+            fuel -= 1
+            if fuel < 0:
+                break
+            if m or n:
+                put(fuel)
+                for k in range(1 % 5):
+                    put(k)
+            elif n < m < 9:
+                put(n)
+                break
+        put(fuel)
+
+    for n, m in ((0, 0), (1, 0), (0, 3), (-1, 0)):
+        stored: list[int] = []
+        kernel(stored.append, n, m)
+        assert run(kernel, n, m) == stored
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

@@ -380,15 +380,23 @@ class Flow:
         key = (header, stops)
         found = self._rounds.get(key)
         if found is None:
-            seen, todo = 1 << header, list(self._onward[header])
-            ends = self.loop_stops(loop, _NOWHERE)
-            while todo:
-                n = todo.pop()
-                if not seen >> n & 1 and n not in ends:
-                    seen |= 1 << n
-                    todo += self._onward[n]
-            kept = frozenset(n for n in stops if n == header or not seen >> n & 1)
+            heads = {header, *(p.header for p in self._outside(loop, _NOWHERE))}
+            ends = [n for n in self.succ[header] if not loop.nodes >> n & 1]
+            behind = self._walk([*ends, *self.loop_stops(loop, _NOWHERE)], 0, heads)
+            inside = self._walk([n for n in self.succ[header] if n not in ends], behind, heads)
+            kept = frozenset(n for n in stops if n == header or not inside >> n & 1)
             found = self._rounds[key] = kept
+        return found
+
+    def _walk(self, starts: list[int], seen: int, heads: set[int]) -> int:
+        """Leaders reached besides those `seen`; nothing is followed from `heads`."""
+        found = 0
+        todo = list(starts)
+        while todo:
+            n = todo.pop()
+            if not (seen | found) >> n & 1:
+                found |= 1 << n
+                todo += () if n in heads else self._onward[n]
         return found
 
     def first_of(self, dests: Iterable[int], stops: frozenset[int], pc: int) -> int:
