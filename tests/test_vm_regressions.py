@@ -856,6 +856,30 @@ def test_loop_in_an_arm_of_a_loop_run_on_constants() -> None:
         assert run(kernel, n, m) == stored
 
 
+def test_reversed_of_the_kernels_own_classes() -> None:
+    class Pair:
+        def __init__(self, a: int, b: int) -> None:
+            self.parts = (a, b)
+
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, k: int) -> int:
+            return self.parts[k]
+
+        def __iter__(self) -> Any:
+            yield from self.parts
+
+    class Other(Pair):
+        def __reversed__(self) -> Any:
+            yield 7
+
+    def shown() -> Any:
+        return [list(reversed(Pair(1, 2))), list(reversed(Other(1, 2))), list(reversed([3, 4]))]
+
+    assert concrete(shown) == shown() == [[2, 1], [7], [4, 3]]
+
+
 def test_message_of_a_division_by_zero_in_a_loop() -> None:
     def shown() -> str:
         try:

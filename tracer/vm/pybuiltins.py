@@ -66,6 +66,14 @@ def reduce_(function: Any, iterable: Any, initial: Any = _MISSING) -> Any:
     return result
 
 
+def reversed_sequence(sequence: Any) -> Any:
+    """`reversed(sequence)` for a class with `__len__` and `__getitem__`."""
+    k = len(sequence)
+    while k > 0:
+        k -= 1
+        yield sequence[k]
+
+
 def sequence_iterator(sequence: Any) -> Any:
     """The iterator of an object that has `__getitem__` only."""
     k = 0

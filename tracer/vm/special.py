@@ -450,6 +450,12 @@ def reversed_(vm: Machine, value: Any) -> Any:
     if isinstance(value, RuntimeRange) and value.unit_step():
         last = binary(vm, "-", value.stop, value.step)
         return RuntimeRange(last, binary(vm, "-", value.start, value.step), -value.step)
+    cls = type(value)
+    method = type_lookup(cls, "__reversed__")
+    if vm.is_interpreted(method):
+        return vm.call(method, (value,))
+    if method is None and vm.is_interpreted(type_lookup(cls, "__getitem__")):
+        return vm.call(pybuiltins.reversed_sequence, (value,))
     return _reversed_iterator(vm, value)
 
 
