@@ -6,7 +6,8 @@ from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
 from ...tracer.ops._events import never_released, unset_event
-from ...tracer.trace import Op, Trace, Value
+from ...tracer.trace import Op, Value
+from .facts import Facts
 from .state import State
 from .walk import Walker, handles
 
@@ -82,16 +83,13 @@ def _wait(walker: Walker, state: State, op: Op) -> None:
     walker.report(state, op, "AT0204", message, notes=notes, hint=hint)
 
 
-def kept_ids(trace: Trace) -> list[Finding]:
+def kept_ids(facts: Facts) -> list[Finding]:
     """Ids of `alloc_event_id` in a kernel that releases none of the event, nor all by a reset."""
-    ops = [node for node in trace.walk() if isinstance(node, Op)]
-    if any(op.spec in (rows.RESET, rows.INIT, rows.DESTROY) for op in ops):
+    if facts.of(rows.RESET, rows.INIT, rows.DESTROY):
         return []
-    released = {op.args[2] for op in ops if op.spec is rows.RELEASE_EVENT_ID}
+    released = {op.args[2] for op in facts.of(rows.RELEASE_EVENT_ID)}
     return [
-        never_released(op)
-        for op in ops
-        if op.spec is rows.ALLOC_EVENT_ID and op.args[1] not in released
+        never_released(op) for op in facts.of(rows.ALLOC_EVENT_ID) if op.args[1] not in released
     ]
 
 

@@ -10,7 +10,7 @@ from ...tracer.diagnostics import Finding, finding
 from ...tracer.ops.framework import DESTROY, TPIPE
 from ...tracer.ops.sync import SET_FLAG
 from ...tracer.trace import Op, describe
-from ..report import blocks, buffer_table, known
+from ..report import buffer_table, known
 from .facts import Facts
 
 #: Calls in a text that is longer than one would write, and longer to compile.
@@ -44,10 +44,9 @@ def buffer_count(facts: Facts) -> list[Finding]:
 
 def one_pipe(facts: Facts) -> list[Finding]:
     """A kernel has one TPipe."""
-    ops = [op for nodes in blocks(facts.trace) for op in nodes if type(op) is Op]
-    pipes = [op for op in ops if op.spec is TPIPE]
+    pipes = facts.of(TPIPE)
     # Whether the first one ends before the second is made, the simulator decides.
-    destroyed = {id(op.args[0]) for op in ops if op.spec is DESTROY}
+    destroyed = {id(op.args[0]) for op in facts.of(DESTROY)}
     return [
         finding(
             "AT0108",
@@ -65,12 +64,10 @@ def own_ids(facts: Facts) -> list[Finding]:
     """A warning for each event with an id, chosen by hand, that the system may use."""
     chip = facts.trace.chip
     found: dict[tuple[int, int], Op] = {}
-    for nodes in blocks(facts.trace):
-        for op in nodes:
-            if type(op) is Op and op.spec is SET_FLAG and type(op.args[1]) is int:
-                event, event_id = op.args
-                if chip.own_ids <= event_id < chip.event_ids:
-                    found.setdefault((event, event_id), op)
+    for op in facts.of(SET_FLAG):
+        event, event_id = op.args
+        if type(event_id) is int and chip.own_ids <= event_id < chip.event_ids:
+            found.setdefault((event, event_id), op)
     return [
         finding(
             "AT0204",
@@ -86,23 +83,24 @@ def own_ids(facts: Facts) -> list[Finding]:
 
 def long_text(facts: Facts) -> list[Finding]:
     """A warning where a loop is unrolled into thousands of calls, at the call there is most of."""
-    total = sum(map(len, blocks(facts.trace)))
+    total = sum(map(len, facts.calls()))
     if total < MANY_CALLS:
         return []
-    calls = [
-        op for nodes in blocks(facts.trace) for op in nodes if type(op) is Op and not op.spec.pure
-    ]
-    places = Counter(_place(op) for op in calls)
-    if len(calls) < MANY_CALLS:
-        return []
-    most, times = places.most_common(1)[0]
+    # One place has calls of one row: the row with the most calls need not have the place with most.
+    rows = sorted(facts.calls(), key=len, reverse=True)
+    times, op = 1, rows[0][0]
+    for ops in rows:
+        if len(ops) <= times:
+            break
+        most, count = Counter(map(_place, ops)).most_common(1)[0]
+        if count > times:
+            times, op = count, next(op for op in ops if _place(op) == most)
     if times == 1:
         return []
-    op = next(op for op in calls if _place(op) == most)
     return [
         finding(
             "AT0114",
-            f"the text has {len(calls)} calls, this one is in it {times} times: a loop around it "
+            f"the text has {total} calls, this one is in it {times} times: a loop around it "
             "is unrolled",
             op.site,
             severity="warning",

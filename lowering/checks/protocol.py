@@ -18,4 +18,4 @@ def protocol(facts: Facts) -> list[Finding]:
     if end is not None:
         out += left_behind(walker, end)
         out += left_set(walker, end)
-    return out + kept_ids(facts.trace)
+    return out + kept_ids(facts)

@@ -65,7 +65,7 @@ class RangeState:
     `pc` is the place of the loop once it is unrolled, before that -1.
     """
 
-    __slots__ = ("done", "mode", "pc", "source", "start", "step", "stop", "trips")
+    __slots__ = ("done", "mode", "pc", "source", "start", "step", "stop", "trips", "turn")
 
     def __init__(self, start: Any, stop: Any, step: Any, mode: str, source: Any = None) -> None:
         self.start = start
@@ -75,6 +75,8 @@ class RangeState:
         self.source = source
         self.done = 0
         self.pc = -1
+        #: What `turns` says of it, once asked.
+        self.turn: Any = None
         runtime = any(isinstance(v, Scalar) for v in (start, stop, step))
         self.trips: int | None = None if runtime else len(range(start, stop, step))
 
@@ -97,6 +99,7 @@ class RangeState:
         other.start, other.stop, other.step = self.start, self.stop, self.step
         other.mode, other.source = "unroll", self.source
         other.done, other.trips, other.pc = self.done + 1, self.trips, pc
+        other.turn = None
         return other
 
     def dtype(self) -> DataType:
@@ -133,11 +136,12 @@ def turns(frame: Frame | None) -> tuple[tuple[Site, int], ...]:
     """The unrolled loops around the place where a frame is, with their indices."""
     found: tuple[tuple[Site, int], ...] = ()
     while frame is not None:
-        here = [
-            ((frame.code, state.pc, frame.parent), state.start + (state.done - 1) * state.step)
-            for state in frame.stack
-            if state.__class__ is RangeState and state.pc >= 0
-        ]
-        found = (*here, *found)
+        for state in reversed(frame.stack):
+            if state.__class__ is RangeState and state.pc >= 0:
+                turn = state.turn
+                if turn is None:
+                    index = state.start + (state.done - 1) * state.step
+                    turn = state.turn = (((frame.code, state.pc, frame.parent), index),)
+                found = turn + found if found else turn
         frame = frame.parent_frame
     return found
