@@ -60,7 +60,7 @@ def main(seed: int, rounds: int) -> int:
             children.append(pid)
         doomed = rng.sample(children, PROCESSES - 2)
         for pid in doomed:
-            time.sleep(rng.random() * 0.15)
+            time.sleep(rng.random() * 0.03)
             # Not waited for yet, so the number is still its own.
             os.kill(pid, signal.SIGKILL)
         ends = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]

