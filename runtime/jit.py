@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -122,6 +123,8 @@ class Kernel:
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
         self._variants: dict[Any, Kernel] = {}
+        #: One thread traces and compiles, the others take what it made.
+        self._lock = threading.RLock()
         function: Any = getattr(fn, "__func__", fn)
         self._function: FunctionType = function
 
@@ -235,7 +238,10 @@ class Kernel:
         return info
 
     def _program(self, found: Specialisation, target: Device) -> Any:
-        program = found.program[target.name] = target.compile(found.trace, self.options)
+        with self._lock:
+            program = found.program.get(target.name)
+            if program is None:
+                program = found.program[target.name] = target.compile(found.trace, self.options)
         return program
 
     def _profile(
@@ -342,11 +348,17 @@ class Kernel:
             for found in context.cache.get(key, ()):
                 if found.holds(args):
                     return found, args
-        with paused:
-            found, keep = specialise(self, context, names, keys, args)
-        self.trace_count += 1
-        if keep and not fresh:
-            context.add(key, found)
+        with self._lock:
+            if not fresh:
+                # Another thread may have traced meanwhile.
+                for found in context.cache.get(key, ()):
+                    if found.holds(args):
+                        return found, args
+            with paused:
+                found, keep = specialise(self, context, names, keys, args)
+            self.trace_count += 1
+            if keep and not fresh:
+                context.add(key, found)
         return found, args
 
     def _adapt(
@@ -375,8 +387,7 @@ class Kernel:
             profile(platform.soc_name(options.soc, options.backend)),
             TraceOptions(unroll_limit=limit),
         )
-        self._contexts[_setting()] = context
-        return context
+        return self._contexts.setdefault(_setting(), context)
 
     def _check_blocks(self, blocks: Any) -> None:
         hint = f"{self.name}[blocks](...) with blocks from 1 to {MAX_BLOCKS}"
