@@ -74,11 +74,6 @@ class _ById:
         return id(self.value)
 
 
-def identity_key(value: Any) -> Any:
-    """A key that only the same object equals; it keeps the object alive."""
-    return _ById(value)
-
-
 def const_key(value: Any) -> Any:
     """A key for a constant: equal keys give equal traces.
 

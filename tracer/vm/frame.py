@@ -136,7 +136,6 @@ class Frame:
         "depth",
         "function",
         "globals",
-        "is_generator",
         "is_kernel",
         "jumps",
         "loops",
@@ -172,7 +171,6 @@ class Frame:
         self.loops: frozenset[int] = frozenset()
         self.depth = 0
         self.retval: Any = None
-        self.is_generator = False
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
         self.snapshots: dict[int, Any] = {}

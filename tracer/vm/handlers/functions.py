@@ -155,7 +155,6 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
 @handles("RETURN_GENERATOR")
 def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     frame.pc += 1
-    frame.is_generator = True
     if frame.code.slot_names[:1] == (".0",):
         frame.slots[0] = special.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
