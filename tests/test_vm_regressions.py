@@ -890,6 +890,19 @@ def test_message_of_a_division_by_zero_in_a_loop() -> None:
     assert concrete(shown) == shown()
 
 
+_OPERATORS = ["+", "-", "*", "/", "//", "%", "@", "**", "<<", ">>", "&", "|", "^"]
+
+
+@pytest.mark.parametrize("other", [2.5, "x", None])
+@pytest.mark.parametrize("op", [*_OPERATORS, *(f"{op}=" for op in _OPERATORS)])
+def test_message_of_an_operator(op: str, other: Any) -> None:
+    names: dict[str, Any] = {"other": other}
+    statement = f"a {op} other" if op.endswith("=") else f"a = a {op} other"
+    lines = ("def shown():", " a = 3", " try:", f"  {statement}", "  return a")
+    exec("\n".join([*lines, " except TypeError as exc:", "  return str(exc)"]), names)
+    assert concrete(names["shown"]) == names["shown"]()
+
+
 def test_message_of_what_is_no_mapping() -> None:
     def shown() -> str:
         try:
