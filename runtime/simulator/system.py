@@ -10,6 +10,7 @@ import numpy as np
 
 from ...tracer.chip import BLOCK_BYTES
 from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.language.conversion import converter, float_to_int
 from ...tracer.language.dtypes import DataType, float16, float32, int32
 from ...tracer.language.enums import RoundMode
 from ...tracer.ops import common, scalar, sys_var
@@ -18,7 +19,6 @@ from ...tracer.trace import Op
 from .clocks import PIPES
 from .races import named
 from .registry import Access, Executor, emits, fill, nothing, simulates
-from .scalars import converter, float_to_int
 
 if TYPE_CHECKING:
     from .codegen import Writer

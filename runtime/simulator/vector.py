@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import KernelError
+from ...tracer.language.conversion import converter
 from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
 from ...tracer.ops._numeric import perturbed
@@ -30,7 +31,6 @@ from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .masks import Part, under_register
 from .memory import POISON, LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
-from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
