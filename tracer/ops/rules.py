@@ -25,13 +25,15 @@ def lanes_of(dtype: DataType) -> int:
     return REPEAT_BYTES // dtype.sizeof()
 
 
-def not_on_chip(spec: OpSpec, arches: Sequence[str], chip: Chip, site: Site) -> KernelError | None:
-    """A function is there on the chips that it is documented for."""
+def not_on_chip(
+    spec: OpSpec, arches: Iterable[str], chip: Chip, site: Site, what: str = ""
+) -> KernelError | None:
+    """A function, or `what` of it, is there on the chips that it is documented for."""
     if chip.arch in arches:
         return None
     return error(
         "AT0304",
-        f"{chip.name} (architecture {chip.arch}) has no {spec.name}",
+        f"{chip.name} (architecture {chip.arch}) has no {' '.join([spec.name, what]).strip()}",
         site,
         hint=f"it is known of the architectures {', '.join(arches)}",
     )
