@@ -135,6 +135,11 @@ def _init(op: Op, core: Core) -> Executor:
     return core.reset_modes
 
 
+@simulates(*common.CUBE_MODES)
+def _cube_mode(op: Op, core: Core) -> Executor:
+    return nothing
+
+
 @simulates(common.SET_HCCL_CONTEXT, common.SET_SYS_WORKSPACE)
 def _set_address(op: Op, core: Core) -> Executor:
     key = _SET[op.spec], *op.args[:-1]
