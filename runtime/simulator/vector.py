@@ -24,7 +24,7 @@ from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
 from ...tracer.ops._numeric import perturbed
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
-from ...tracer.ops.vec_brcb import BLOCKS, bad_step
+from ...tracer.ops.vec_brcb import BLOCKS
 from ...tracer.trace import Op, Value
 from .deq import holder, scaled
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
@@ -186,6 +186,12 @@ def _prepared(
     if shared := layout.shared(key, in_place):
         which, nbytes = shared
         raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
+    for which in slots.inputs:
+        steps = layout.lanes[0].repeat_stride, layout.lanes[which].repeat_stride
+        if rules.accumulates(op.spec, which, op.args[0].type.dtype, steps):
+            continue
+        if fed := layout.fed(which, key):
+            raise rules.feeds(op.spec, op.args[0], op.args[which], fed, op.site)
     return _work(op, memory, slots, layout, key, cell)
 
 
@@ -286,7 +292,7 @@ def _by_mask(
     part = part or part_of(op, slots, args, widest(_dtypes(op, slots)))
     strides = slots.strides_of(args)
     fault = rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    if fault:
+    if fault := fault or rules.bad_step(op.spec, strides[0], op.site):
         raise fault
     return _repeated(op, slots, part, strides)
 
@@ -296,7 +302,7 @@ def _spread(op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = Non
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
     fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    fault = fault or bad_step(op.spec, strides[0], op.site)
+    fault = fault or rules.bad_step(op.spec, strides[0], op.site)
     if fault:
         raise fault
     if not repeat:
@@ -316,13 +322,17 @@ def _repeated(op: Op, slots: Slots, part: Part, strides: Sequence[int]) -> Layou
     lanes, repeat, first = part
     if not repeat or not lanes.size:
         return None
-    n = slots.tensors
-    return Layout(
+    n, dtypes = slots.tensors, _dtypes(op, slots)
+    layout = Layout(
         [
             Lanes(lanes, repeat, block, rep, dtype.sizeof(), first)
-            for dtype, block, rep in zip(_dtypes(op, slots), strides[:n], strides[n:], strict=True)
+            for dtype, block, rep in zip(dtypes, strides[:n], strides[n:], strict=True)
         ]
     )
+    if first:
+        whole = np.arange(rules.lanes_of(widest(dtypes)))
+        layout.before = Lanes(whole, first, strides[0], strides[n], dtypes[0].sizeof())
+    return layout
 
 
 # -- the work -------------------------------------------------------------------------------------

@@ -338,6 +338,8 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             raise fault
     if slots.inherits(args):
         fault = rules.bad_strides(spec, known_strides(slots, args), site)
+        for block in slots.strides_of(args)[:1]:
+            fault = fault or rules.bad_step(spec, block, site)
     else:
         fault = _COUNTED[slots.kind](spec, slots, args, site)
     if fault is not None:
@@ -390,7 +392,7 @@ def _repeats(
     """What is wrong with repeats and strides; `lanes` are the elements of a repeat, if known."""
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     known = known_strides(slots, args)
-    fault = rules.bad_strides(spec, known, site)
+    fault = rules.bad_strides(spec, known, site) or rules.bad_step(spec, strides[0], site)
     if isinstance(repeat, Value):
         return fault
     fault = fault or rules.bad_repeat(spec, repeat, site)
@@ -405,6 +407,10 @@ def _repeats(
     for src, step in zip(tensors[1:], steps[1:], strict=True):
         both = (steps[0], step)
         if fault := rules.repeat_overlap(spec, tensors[0], src, lanes, repeat, both, site):
+            return fault
+    for k in slots.inputs:
+        both = (steps[0], steps[k])
+        if fault := rules.later_overlap(spec, k, tensors[0], tensors[k], lanes, repeat, both, site):
             return fault
     return None
 
