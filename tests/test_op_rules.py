@@ -233,7 +233,7 @@ def test_a_repeat_reads_nothing_of_earlier_ones(call: Any, dtype: Any, shared: i
     [
         lambda t: add(t, t[512:], t[512:], 64, 1, STRIDES(0, 1, 1)),
         lambda t: asc.duplicate(t, 1.0, 64, 1, 0, 8),
-        lambda t: asc.copy(t, t[512:], 64, 1, asc.CopyRepeatParams(0, 1, 8, 8)),
+        lambda t: asc.copy(t, t[512:], 9, 1, asc.CopyRepeatParams(0, 1, 8, 8)),
     ],
 )
 def test_blocks_of_a_destination_lie_apart(call: Any) -> None:
@@ -252,6 +252,7 @@ def test_blocks_of_a_destination_lie_apart(call: Any) -> None:
         lambda k, t: add(t, t[512:], t, 64, 5, STRIDES(1, 1, 1, 0, 8, 0)),
         lambda k, t: add(t, t[512:], t, 64, 5, STRIDES(1, 1, 1, 8, 8, 0)),
         lambda k, t: add(t, t[64:], t[512:], 64, 5, STRIDES()),
+        lambda k, t: asc.copy(t, t[512:], 8, 2, asc.CopyRepeatParams(0, 0, 1, 1)),
         lambda k, t: asc.adds(t, t[512:], 1.0, 64, 5, asc.UnaryRepeatParams(1, 1, 0, 8)),
         lambda k, t: add(t, t[8:], t[512:], [0xFF, 0], 1, STRIDES()),
         lambda k, t: add(t, t[8:], t[512:], [0xFF00, 0], 1, STRIDES(1, 0, 1)),

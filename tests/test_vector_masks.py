@@ -197,6 +197,31 @@ def test_random_programs(dtype: Any) -> None:
     check()
 
 
+@pytest.mark.parametrize("inherits", [False, True])
+def test_copy_counts_each_repeat_in_counter_mode(inherits: bool) -> None:
+    """As in the documentation's example: a block of each row in one repeat, of more than eight blocks."""
+
+    def calls(tensor: Any, number: Any, kernel: Any) -> None:
+        params = asc.CopyRepeatParams(1, 8, 16, 8)
+        asc.set_mask_count()
+        if inherits:
+            asc.set_vector_mask(number(144), dtype=asc.int16, mode=asc.MaskMode.COUNTER)
+        mask = 0 if inherits else [number(144), 0]
+        asc.copy(tensor[1280:], tensor, mask, number(2), params, not inherits)
+        asc.set_mask_norm()
+        asc.reset_mask()
+
+    kernel, given_ = kernel_of(asc.int16, calls, True)
+    data = np.arange(COUNT, dtype=np.int16)
+    want = data.copy()
+    for repeat in range(2):
+        for k in range(144):
+            block, within = divmod(k, 16)
+            want[1280 + repeat * 256 + k] = repeat * 128 + block * 128 + within
+    kernel.run(data, *given_)
+    np.testing.assert_array_equal(data, want)
+
+
 def test_the_register_is_state_of_the_run() -> None:
     """Set under a runtime condition and in a loop, used behind them."""
 

@@ -292,7 +292,10 @@ def _by_mask(
     part = part or part_of(op, slots, args, widest(_dtypes(op, slots)))
     strides = slots.strides_of(args)
     fault = rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    if fault := fault or rules.bad_step(op.spec, strides[0], op.site):
+    dtype = op.args[0].type.dtype
+    if part.repeat and part.lanes.size:
+        fault = fault or rules.bad_step(op.spec, strides[0], part.lanes, dtype, op.site)
+    if fault:
         raise fault
     return _repeated(op, slots, part, strides)
 
@@ -302,14 +305,14 @@ def _spread(op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = Non
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
     fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    fault = fault or rules.bad_step(op.spec, strides[0], op.site)
+    dtype = op.args[0].type.dtype
+    size, count = dtype.sizeof(), rules.lanes_of(dtype)
+    lanes = np.arange(count)
+    fault = fault or rules.bad_step(op.spec, strides[0], lanes, dtype, op.site)
     if fault:
         raise fault
     if not repeat:
         return None
-    dtype = op.args[0].type.dtype
-    size, count = dtype.sizeof(), rules.lanes_of(dtype)
-    lanes = np.arange(count)
     source = np.arange(repeat)[:, None] * BLOCKS + lanes // (count // BLOCKS)
     block, rep = strides
     return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])

@@ -338,8 +338,6 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
             raise fault
     if slots.inherits(args):
         fault = rules.bad_strides(spec, known_strides(slots, args), site)
-        for block in slots.strides_of(args)[:1]:
-            fault = fault or rules.bad_step(spec, block, site)
     else:
         fault = _COUNTED[slots.kind](spec, slots, args, site)
     if fault is not None:
@@ -392,7 +390,9 @@ def _repeats(
     """What is wrong with repeats and strides; `lanes` are the elements of a repeat, if known."""
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     known = known_strides(slots, args)
-    fault = rules.bad_strides(spec, known, site) or rules.bad_step(spec, strides[0], site)
+    fault = rules.bad_strides(spec, known, site)
+    if lanes:
+        fault = fault or rules.bad_step(spec, strides[0], lanes, args[0].dtype, site)
     if isinstance(repeat, Value):
         return fault
     fault = fault or rules.bad_repeat(spec, repeat, site)

@@ -106,9 +106,12 @@ def bad_strides(spec: OpSpec, strides: Iterable[tuple[int, int]], site: Site) ->
     )
 
 
-def bad_step(spec: OpSpec, block: Any, site: Site) -> KernelError | None:
-    """The blocks that a repeat writes lie apart."""
-    if isinstance(block, Value) or block:
+def bad_step(
+    spec: OpSpec, block: Any, lanes: Any, dtype: DataType, site: Site
+) -> KernelError | None:
+    """The blocks that a repeat writes lie apart; `lanes` are its elements."""
+    per_block = BLOCK_BYTES // dtype.sizeof()
+    if isinstance(block, Value) or block or lanes[0] // per_block == lanes[-1] // per_block:
         return None
     return error(
         "AT0108",

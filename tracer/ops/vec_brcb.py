@@ -30,7 +30,7 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         rules.bad_start(spec, dst, site)
         or rules.bad_start(spec, src, site)
         or rules.bad_strides(spec, known, site)
-        or rules.bad_step(spec, strides[0], site)
+        or rules.bad_step(spec, strides[0], range(rules.lanes_of(dst.dtype)), dst.dtype, site)
     )
     if fault is None and not isinstance(repeat, Value):
         fault = rules.bad_repeat(spec, repeat, site)
