@@ -83,6 +83,8 @@ def _count(text: str) -> int:
 BACKENDS = ("auto", "sim", "npu")
 #: Ways from text to a binary; what they are is in `docs/device.md`.
 ROUTES = ("auto", "objects", "asc", "rtc")
+#: Those of them that are command lines, which a build file can have.
+COMMAND_ROUTES = ("objects", "asc")
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...lowering.text import Entry, TextOptions, emit, python_lines
 from ...tracer.trace import Trace
-from .binary import Binary
+from .binary import Binary, KernelType
 from .build import Job, run_all
 from .commands import qualifier
 from .kinds import infer
@@ -31,17 +31,25 @@ def compile_traces(
     return run_all([_job(trace, text, options, fresh) for trace in traces], workers)
 
 
+def entry_for(trace: Trace, route: str, kind: KernelType) -> Entry:
+    """How the text declares a kernel for a route."""
+    sync_address = kind.hard_sync and route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH
+    return Entry(qualifier(route, kind), sync_address)
+
+
+def kernel_text(trace: Trace, text: TextOptions, entry: Entry) -> str:
+    """The text to compile."""
+    return emit(trace, text, entry)
+
+
 def _job(
     trace: Trace, text: TextOptions, options: CompileOptions, fresh: bool
 ) -> tuple[Job, Toolchain]:
     tools = find_toolchain(trace.chip)
     kind = options.kernel_type or infer(trace)
-    entry = Entry(
-        qualifier(tools.route, kind),
-        kind.hard_sync and tools.route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH,
-    )
+    entry = entry_for(trace, tools.route, kind)
     if options.debug and not text.line_directives:
         text = TextOptions(text.comments, text.source_lines, True)
-    source = emit(trace, text, entry)
+    source = kernel_text(trace, text, entry)
     job = Job(source, trace.chip, options, kind, lambda: python_lines(trace, text, entry), fresh)
     return job, tools
