@@ -27,7 +27,9 @@ from asctrace.runtime.compiler import CompileOptions, KernelType
 from asctrace.runtime.compiler.commands import commands
 from asctrace.runtime.compiler.options import ARCHES
 from asctrace.runtime.compiler.toolchain import find_toolchain
+from asctrace.runtime.devices import in_place_of_all
 from asctrace.runtime.project import folder, host_text
+from asctrace.runtime.project.recorder import Recorder
 from asctrace.tracer.language import dtypes
 from tests.acl_kit import CXX, _built, install
 from tests.save_kit import calls, cmake, kernel_binary, made_cann, run
@@ -683,6 +685,44 @@ def test_what_the_simulator_finds_is_raised(tmp_path: Path) -> None:
         kernel.save(tmp_path / "p")
     assert caught.value.code == "AT0201"
     assert not (tmp_path / "p").exists()
+
+
+def test_golden_results_are_exact(tmp_path: Path) -> None:
+    """Also where launches simulate the errors of the device."""
+
+    @asc.jit(sim=asc.SimParams(approximate=True))
+    def inverse(x: asc.GlobalAddress, z: asc.GlobalAddress):
+        x_gm, z_gm = asc.GlobalTensor(), asc.GlobalTensor()
+        x_gm.set_global_buffer(x)
+        z_gm.set_global_buffer(z)
+        pipe = asc.TPipe()
+        queue, out = asc.TQue(asc.TPosition.VECIN, 1), asc.TQue(asc.TPosition.VECOUT, 1)
+        pipe.init_buffer(queue, 1, 256)
+        pipe.init_buffer(out, 1, 256)
+        local = queue.alloc_tensor(x.dtype)
+        asc.data_copy(local, x_gm, 64)
+        queue.enque(local)
+        local = queue.deque(x.dtype)
+        result = out.alloc_tensor(x.dtype)
+        asc.reciprocal(result, local, 64)
+        out.enque(result)
+        queue.free_tensor(local)
+        result = out.deque(x.dtype)
+        asc.data_copy(z_gm, result, 64)
+        out.free_tensor(result)
+
+    x, z = X + 1, np.zeros_like(X)
+    project = inverse.lower(x, z).save(tmp_path / "p")
+    assert (project / "data" / "z.golden.bin").read_bytes() == (np.float32(1) / x).tobytes()
+    inverse[1](x, z)
+    assert (z != np.float32(1) / x).any()
+    before = z.copy()
+    recorder = Recorder(tmp_path / "emitted")
+    with in_place_of_all(recorder):
+        inverse[1](x, z)
+    assert np.array_equal(z, before)
+    emitted = tmp_path / "emitted" / "inverse" / "data" / "z.golden.bin"
+    assert emitted.read_bytes() == (np.float32(1) / x).tobytes()
 
 
 def test_data_are_those_at_the_time_of_saving(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from .. import knobs
 from ..arguments import foreign_array, is_torch, on_device
 from ..compiler.kinds import infer
 from ..compiler.traces import entry_for, kernel_text
+from ..devices import SimDevice
 from ..overlaps import Extent, overlapping
 from ..writes import written_params
 
@@ -83,12 +84,13 @@ class Launch:
 
     def simulated(self) -> Launch:
         """The same with the results of the simulator; `KernelError` when the run has errors."""
-        from ..devices import device
-
-        sim = device("sim")
+        sim, params = SimDevice(), self.options.sim
+        if params is not None:
+            # Golden results are the exact ones.
+            params = replace(params, approximate=False)
         values = self.copies()
         program = sim.compile(self.trace, self.options)
-        sim.launch(program, values, self.blocks, None, self.options.sim)
+        sim.launch(program, values, self.blocks, None, params)
         return self.with_results(values)
 
     def copies(self) -> tuple[Any, ...]:

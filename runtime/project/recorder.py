@@ -91,7 +91,9 @@ class Recorder:
         info = self._sim.launch(simulated, args, blocks, stream, params)
         found = self.recorded[key] = Recorded(trace, self._place(trace), blocks)
         try:
-            save_project(launch.with_results(args), found.folder, self._overwrite)
+            approximate = params is not None and params.approximate
+            done = launch.simulated() if approximate else launch.with_results(args)
+            save_project(done, found.folder, self._overwrite)
         except KernelError as problem:
             found.problem = problem
         return info
