@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..tracer.trace import Trace
+from . import knobs
 
 if TYPE_CHECKING:
     from .compiler import Binary
@@ -51,6 +52,10 @@ class SimDevice:
         """The trace as the simulator wants it."""
         from .simulator import compile_trace
 
+        if knobs.OVERRIDE_DIR.raw() is not None:
+            from .stages import warn_unused
+
+            warn_unused(trace)
         return compile_trace(trace)
 
     def compile_all(

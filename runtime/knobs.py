@@ -160,9 +160,20 @@ SYNC_TIMEOUT = Knob(
     "SYNC_TIMEOUT", 0, _count, "seconds", "Waiting longer for the NPU is an error; 0: never."
 )
 
+DUMP_DIR = Knob(
+    "DUMP_DIR", "", str, "a folder", "Where the stages of each kernel are written; empty: nowhere."
+)
+OVERRIDE_DIR = Knob(
+    "OVERRIDE_DIR",
+    "",
+    str,
+    "a folder",
+    "Where edited texts of kernels are taken from when they are compiled; empty: nowhere.",
+)
+
 ALL: tuple[Knob[Any], ...] = (
     VERBOSE, BACKEND, SOC, UNROLL_LIMIT, DEVICE, COMPILER, ROUTE, COMPILE_TIMEOUT, CACHE_DIR,
-    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT,
+    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT, DUMP_DIR, OVERRIDE_DIR,
 )  # fmt: skip
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import threading
 from pathlib import Path
 
 from ...tracer.diagnostics import KernelError, error
+from ..files import write_whole
 from .cmake import cmake_text
 from .host import golden_file, input_file, main_text
 from .launch import Launch
@@ -54,12 +54,12 @@ def save_project(launch: Launch, folder: str | Path, overwrite: bool = False) ->
         if not overwrite:
             _check(path, files, ours)
         for name, data in files.items():
-            _write(path / name, data)
+            write_whole(path / name, data)
         for name in ours - files.keys():
             if _digest(path / name) == _sums(path).get(name):
                 (path / name).unlink()
         sums = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-        _write(path / SUMS, "".join(f"{sums[n]}  {n}\n" for n in sorted(sums)).encode())
+        write_whole(path / SUMS, "".join(f"{sums[n]}  {n}\n" for n in sorted(sums)).encode())
     except OSError as problem:
         raise error(
             "AT0401",
@@ -115,15 +115,3 @@ def _digest(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Put a file in place, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        aside.write_bytes(data)
-        os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
