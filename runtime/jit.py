@@ -282,7 +282,9 @@ class Kernel:
         return Traced(self._find(args, kwargs)[0].trace)
 
     def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        return self._with_call(*self._find(args, kwargs))
+        # Around all stages: between two of them everything recorded would be looked at once more.
+        with paused:
+            return self._with_call(*self._find(args, kwargs))
 
     def _with_call(self, found: Specialisation, values: tuple[Any, ...]) -> Lowered:
         """The lowered kernel with the arguments of this call."""
