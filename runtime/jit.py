@@ -11,13 +11,14 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
-from .arguments import adapt
+from .arguments import MAX_BLOCKS, adapt, check_blocks
 from .collector import paused
 from .devices import Device, device
 from .signature import Signature
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from .results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .simulator import SimParams
 
-#: The largest grid.
-MAX_BLOCKS = 65535
 #: Bound kernels kept for the methods of one class.
 _BOUND = 64
 
@@ -271,7 +270,7 @@ class Kernel:
         self, blocks: Any, *args: Any, **kwargs: Any
     ) -> tuple[Specialisation, tuple[Any, ...]]:
         if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
-            self._check_blocks(blocks)
+            check_blocks(self.name, blocks)
         found, values = self._find(args, kwargs)
         if found.unchecked:
             found.check(self._function)
@@ -285,7 +284,11 @@ class Kernel:
     def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
         # Around all stages: between two of them everything recorded would be looked at once more.
         with paused:
-            return self._lowered(self._find(args, kwargs)[0])
+            return self._with_call(*self._find(args, kwargs))
+
+    def _with_call(self, found: Specialisation, values: tuple[Any, ...]) -> Lowered:
+        """The lowered kernel with the arguments of this call."""
+        return replace(self._lowered(found), call=(found.pick(values), self.options))
 
     def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
         from .results import Compiled
@@ -294,8 +297,8 @@ class Kernel:
         options = self.options
         if kwargs.get("always_compile") and "always_compile" not in self.signature.names:
             options = options._replace(always_compile=True)
-        found = self._find(args, kwargs)[0]
-        lowered = self._lowered(found)
+        found, values = self._find(args, kwargs)
+        lowered = self._with_call(found, values)
         program = found.program[target.name] = target.compile(found.trace, options)
         return Compiled(target.name, lowered, target.product(program))
 
@@ -305,8 +308,9 @@ class Kernel:
         from .results import Compiled
 
         target = device(platform.backend_name(self.options.backend))
-        found = [self._find(tuple(args), {})[0] for args in calls]
-        lowered = [self._lowered(one) for one in found]
+        pairs = [self._find(tuple(args), {}) for args in calls]
+        found = [one for one, _ in pairs]
+        lowered = [self._with_call(one, values) for one, values in pairs]
         programs = target.compile_all([one.trace for one in found], self.options, workers)
         for one, program in zip(found, programs, strict=True):
             one.program[target.name] = program
@@ -390,13 +394,6 @@ class Kernel:
             TraceOptions(unroll_limit=limit),
         )
         return self._contexts.setdefault(_setting(), context)
-
-    def _check_blocks(self, blocks: Any) -> None:
-        hint = f"{self.name}[blocks](...) with blocks from 1 to {MAX_BLOCKS}"
-        if isinstance(blocks, bool) or not hasattr(type(blocks), "__index__"):
-            raise error("AT0113", f"the grid of {self.name} is {blocks!r}, no number", hint=hint)
-        if not 0 < int(blocks) <= MAX_BLOCKS:
-            raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
 
 
 @overload

@@ -83,6 +83,8 @@ def _count(text: str) -> int:
 BACKENDS = ("auto", "sim", "npu")
 #: Ways from text to a binary; what they are is in `docs/device.md`.
 ROUTES = ("auto", "objects", "asc", "rtc")
+#: Those of them that are command lines, which a build file can have.
+COMMAND_ROUTES = ("objects", "asc")
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:
@@ -158,9 +160,20 @@ SYNC_TIMEOUT = Knob(
     "SYNC_TIMEOUT", 0, _count, "seconds", "Waiting longer for the NPU is an error; 0: never."
 )
 
+DUMP_DIR = Knob(
+    "DUMP_DIR", "", str, "a folder", "Where the stages of each kernel are written; empty: nowhere."
+)
+OVERRIDE_DIR = Knob(
+    "OVERRIDE_DIR",
+    "",
+    str,
+    "a folder",
+    "Where edited texts of kernels are taken from when they are compiled; empty: nowhere.",
+)
+
 ALL: tuple[Knob[Any], ...] = (
     VERBOSE, BACKEND, SOC, UNROLL_LIMIT, DEVICE, COMPILER, ROUTE, COMPILE_TIMEOUT, CACHE_DIR,
-    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT,
+    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT, DUMP_DIR, OVERRIDE_DIR,
 )  # fmt: skip
 
 

@@ -31,7 +31,8 @@ from .acl.prototypes import (
     LaunchConfig,
 )
 from .acl.stream import REMEMBERED, Event, Stream, current_stream
-from .arguments import is_torch, on_device, refuse
+from .arguments import MAX_BLOCKS, is_torch, on_device, refuse
+from .overlaps import Extent, overlapping
 from .packing import Block, pack_block, quick_packer
 from .results import LaunchInfo, Profile
 from .writes import written_params
@@ -39,8 +40,6 @@ from .writes import written_params
 if TYPE_CHECKING:
     from .compiler import Binary
 
-#: The largest grid of any device.
-MAX_BLOCKS = 65535
 _LAUNCH = "aclrtLaunchKernelWithHostArgs"
 #: The thread has no context, or one of another device, where our handles mean nothing.
 _ELSEWHERE = (107002, 107003, 107017)
@@ -271,7 +270,7 @@ class Prepared:
             raise
 
     def _addresses(self) -> dict[int, int]:
-        program, found, host = self.program, {}, []
+        program, found, host = self.program, {}, list[Extent]()
         for k in program.pointers:
             value, name = self.values[k], program.trace.params[k].name
             if isinstance(value, np.ndarray):
@@ -282,7 +281,7 @@ class Prepared:
                         "the kernel writes to it, but the array is read-only",
                         "pass a writable array, such as a copy",
                     )
-                host.append((value.ctypes.data, k, value))
+                host.append(Extent(value.ctypes.data, value.nbytes, k))
             elif is_torch(value):
                 found[k] = int(value.data_ptr())
             elif value.pointer is None:
@@ -294,18 +293,11 @@ class Prepared:
         self._stage(host, found)
         return found
 
-    def _stage(self, host: list[tuple[int, int, Any]], found: dict[int, int]) -> None:
+    def _stage(self, host: list[Extent], found: dict[int, int]) -> None:
         """Copy host arrays to the device; those that overlap on the host overlap there too."""
-        host.sort(key=lambda item: item[:2])
         written = self.program.written
         doing = f"launching {self.program.describe(self.blocks)}"
-        while host:
-            start = host[0][0]
-            stop, count = start + host[0][2].nbytes, 1
-            while count < len(host) and host[count][0] < stop:
-                stop = max(stop, host[count][0] + host[count][2].nbytes)
-                count += 1
-            group, host = host[:count], host[count:]
+        for start, stop, group in overlapping(host):
             try:
                 buffer = DeviceArray((stop - start,), np.uint8, self.device.id)
             except AclError as problem:
@@ -313,12 +305,12 @@ class Prepared:
                 raise
             self.staged.append(buffer)
             base = buffer.pointer or 0
-            for address, k, array in group:
+            for address, nbytes, k in group:
                 found[k] = base + address - start
-                if array.nbytes:
-                    copy(self.device, found[k], address, array.nbytes, HOST_TO_DEVICE, doing)
+                if nbytes:
+                    copy(self.device, found[k], address, nbytes, HOST_TO_DEVICE, doing)
                     if k in written:
-                        self.results.append((array, found[k]))
+                        self.results.append((self.values[k], found[k]))
 
     def enqueue(self) -> None:
         """Launch."""
