@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import error
 from ...ops.spec import OpFunction
-from .. import special
+from .. import protocols
 from ..calls import call as call_any
 from ..frame import NULL, RETURN, YIELD, Frame
 from ..generators import VMGenerator, advance
 from ..loops import for_range
 from ..ranges import RangeState
 from ._table import handles
-from .data import callee, is_iterable, take
+from .data import callee, take
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -39,20 +40,33 @@ def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) 
 _NO_KEYWORDS: dict[str, Any] = {}
 
 
-@handles("CALL")
-def call(vm: Machine, frame: Frame, n: int) -> None:
-    stack = frame.stack
-    args = tuple(stack[-n:]) if n else ()
-    function, instance = stack[-n - 2], stack[-n - 1]
-    del stack[-n - 2 :]
-    if function is NULL:
-        function = instance
-    elif instance is not NULL:
-        args = (instance, *args)
-    if type(function) is OpFunction:
-        stack.append(function.apply(vm, args))
-    else:
-        stack.append(call_any(vm, function, args, _NO_KEYWORDS))
+def _calls(dropped: bool) -> Callable[[Machine, Frame, int], int | None]:
+    """The handler of CALL, or of CALL with the POP_TOP behind it."""
+
+    def call(vm: Machine, frame: Frame, n: int) -> int | None:
+        stack = frame.stack
+        function, instance, *given = stack[-n - 2 :]
+        del stack[-n - 2 :]
+        if function is NULL:
+            function, args = instance, tuple(given)
+        elif instance is NULL:
+            args = tuple(given)
+        else:
+            args = (instance, *given)
+        if function.__class__ is OpFunction:
+            result = function.apply(vm, args)
+        else:
+            result = call_any(vm, function, args, _NO_KEYWORDS)
+        if dropped:
+            return frame.pc + 2
+        stack.append(result)
+        return None
+
+    return call
+
+
+handles("CALL")(_calls(dropped=False))
+call_dropped = _calls(dropped=True)
 
 
 @handles("CALL_KW")
@@ -68,10 +82,10 @@ def call_kw(vm: Machine, frame: Frame, n: int) -> None:
 def call_ex(vm: Machine, frame: Frame, has_kwargs: bool) -> None:
     kwargs = dict(frame.stack.pop()) if has_kwargs else {}
     items = frame.stack.pop()
-    if not is_iterable(items):
+    if not protocols.is_iterable(items):
         called, kind = callee(frame.stack[-2], frame.stack[-1]), type(items).__name__
         raise TypeError(f"{called} argument after * must be an iterable, not {kind}")
-    frame.stack.append(_invoke(vm, frame, list(special.items_of(vm, items)), kwargs))
+    frame.stack.append(_invoke(vm, frame, list(protocols.items_of(vm, items)), kwargs))
 
 
 @handles("RETURN_VALUE")
@@ -132,7 +146,7 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
 
 @handles("GET_ITER")
 def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack[-1] = special.replayable(vm, special.iterator(vm, frame.stack[-1]))
+    frame.stack[-1] = protocols.replayable(vm, protocols.iterator(vm, frame.stack[-1]))
 
 
 @handles("FOR_ITER")
@@ -156,7 +170,7 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
 def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     frame.pc += 1
     if frame.code.slot_names[:1] == (".0",):
-        frame.slots[0] = special.replayable(vm, frame.slots[0])
+        frame.slots[0] = protocols.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
     return RETURN
 
@@ -170,7 +184,7 @@ def yield_value(vm: Machine, frame: Frame, arg: Any) -> Any:
 @handles("GET_YIELD_FROM_ITER")
 def get_yield_from_iter(vm: Machine, frame: Frame, arg: Any) -> None:
     if not isinstance(frame.stack[-1], VMGenerator):
-        frame.stack[-1] = special.iterator(vm, frame.stack[-1])
+        frame.stack[-1] = protocols.iterator(vm, frame.stack[-1])
 
 
 @handles("SEND")
@@ -197,7 +211,7 @@ def import_name(vm: Machine, frame: Frame, name: str) -> None:
 
 @handles("IMPORT_FROM")
 def import_from(vm: Machine, frame: Frame, name: str) -> None:
-    frame.stack.append(special.import_from(vm, frame.stack[-1], name))
+    frame.stack.append(protocols.import_from(vm, frame.stack[-1], name))
 
 
 @handles("LOAD_BUILD_CLASS")
