@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,9 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werr
 #: A compiler and a linker: their last `-o` becomes what `KERNEL_BINARY` names.
 TOOL = """\
 #!/bin/sh
-printf '%s\\n' "$(basename "$0") $*" >> "$(dirname "$0")/calls.txt"
+calls=$(dirname "$0")/calls.txt
+for word in "$(basename "$0")" "$@"; do printf '%s\\037' "$word" >> "$calls"; done
+echo >> "$calls"
 while [ $# -gt 1 ]; do
     if [ "$1" = -o ]; then out=$2; fi
     shift
@@ -91,4 +92,5 @@ def made_cann(home: Path, tikcpp: bool = True) -> Path:
 
 def calls(home: Path) -> list[list[str]]:
     """The command lines of the tools so far."""
-    return [shlex.split(line) for line in (home / "bin" / "calls.txt").read_text().splitlines()]
+    lines = (home / "bin" / "calls.txt").read_text().rstrip("\n").split("\n")
+    return [line.split("\037")[:-1] for line in lines]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import re
+import runpy
 import shutil
 import struct
 import subprocess
@@ -232,6 +235,59 @@ def test_only_functions_of_the_table_are_called(project: Path) -> None:
     called = set(re.findall(r"\b(acl\w+)\(", text)) - {"aclError"}
     assert called <= set(prototypes.FUNCTIONS)
     assert not any(prototypes.FUNCTIONS[name].optional for name in called)
+
+
+def test_kernels_of_both_kinds_of_cores(tmp_path: Path) -> None:
+    kernel = scaled.on(kernel_type=KernelType.MIX_AIC_1_1).lower(
+        X, np.zeros_like(X), Shape(length=16), 8
+    )
+    project = kernel.save(tmp_path / "p", 4, golden=False)
+    build = (project / "CMakeLists.txt").read_text()
+    assert re.findall(r"-o (\w+\.o)", build) == ["cube.o", "vector.o", "kernel.o"]
+    assert build.count("-D__MIX_CORE_AIC_RATION__=1") == 2
+    assert "aclrtGetHardwareSyncAddr(&arguments.ffts_addr)" in (project / "main.cpp").read_text()
+    assert "Blocks wait for one another" in (project / "README.md").read_text()
+
+
+@pytest.mark.parametrize("sample", ["softmax", "struct_args", "local_tensor_auto", "reduce_sum"])
+def test_a_project_is_all_that_a_launch_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sample: str
+) -> None:
+    """The text, run by the twin on what manifest and data say, gives the golden results."""
+    monkeypatch.syspath_prepend(str(SAMPLES))
+    monkeypatch.setattr(sys, "argv", [f"{sample}.py"])
+    recorder = Recorder(tmp_path)
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with in_place_of_all(recorder), quiet, pytest.raises(SystemExit):
+        runpy.run_path(str(SAMPLES / f"{sample}.py"), run_name="__main__")
+    for recorded in recorder.recorded.values():
+        project, trace = recorded.folder, recorded.trace
+        manifest = json.loads((project / "arguments.json").read_text())
+        memories = {}
+        for memory in manifest["memories"]:
+            data = bytearray(memory["bytes"])
+            if memory["input"]:
+                data[:] = (project / memory["input"]).read_bytes()
+            memories[memory["name"]] = np.frombuffer(data, np.uint8)
+        args: list[Any] = []
+        for row, param in zip(manifest["arguments"], trace.params, strict=True):
+            if row["kind"] == "address":
+                at, dtype = row["memory_offset"], np.dtype(row["dtype"])
+                part = memories[row["memory"]][at:]
+                count = int(np.prod(row["shape"])) * dtype.itemsize
+                args.append(part[:count].view(dtype).reshape(row["shape"]))
+            elif row["kind"] == "struct":
+                args.append(param.type.cls.unpack(bytes.fromhex(row["bytes"])))
+            else:
+                args.append(np.dtype(row["dtype"]).type(row["value"]))
+        run_text((project / "kernel.cpp").read_text(), trace, args, manifest["blocks"])
+        compared = 0
+        for memory in manifest["memories"]:
+            if memory["golden"]:
+                golden = (project / memory["golden"]).read_bytes()
+                assert memories[memory["name"]].tobytes() == golden
+                compared += 1
+        assert compared
 
 
 # -- building and running -------------------------------------------------------------------------
@@ -877,12 +933,18 @@ def configure(
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+#: Arguments of the compiler that a build file may spoil.
+ODD_OPTIONS = ("-DTEXT=a b;c$d\"e'f\\g#(h)@i@${j}", "-Wno-x")
+
+
 @pytest.mark.parametrize("route", ["objects", "asc"])
 def test_cmake_builds_and_runs_it(
     project: Path, binary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, route: str
 ) -> None:
     home = made_cann(tmp_path / "cann", tikcpp=route == "objects")
-    lowered().save(project, 4, route=route)
+    options = {"bisheng_options": ODD_OPTIONS, "opt_level": 2}
+    kernel = scaled.on(**options).lower(X, np.zeros_like(X), Shape(length=16, scale=1.5), 8)
+    kernel.save(project, 4, route=route)
     done = configure(project, home, project / "build")
     assert done.returncode == 0, done.stderr
     environment = os.environ | {"KERNEL_BINARY": str(binary)}
@@ -894,9 +956,10 @@ def test_cmake_builds_and_runs_it(
     # The commands are those of asctrace's own compiler, but for the place of the text.
     monkeypatch.setenv("ASCEND_HOME_PATH", str(home))
     monkeypatch.setenv("ASCTRACE_ROUTE", route)
-    chip = lowered().trace.chip
-    tools = find_toolchain(chip)
-    steps = commands(tools, ARCHES[chip.arch], KernelType.AIV_ONLY, CompileOptions())
+    chip = kernel.trace.chip
+    steps = commands(
+        find_toolchain(chip), ARCHES[chip.arch], KernelType.AIV_ONLY, CompileOptions(**options)
+    )
     wanted = [[Path(step.argv[0]).name, *step.argv[1:]] for step in steps]
     source = str(project / "kernel.cpp")
     wanted = [[source if word == "kernel.cpp" else word for word in argv] for argv in wanted]
@@ -911,7 +974,7 @@ def test_cmake_builds_and_runs_it(
     assert done.returncode == 0, done.stdout
     assert "100% tests passed" in done.stdout
     # A project that was built may be saved again.
-    lowered().save(project, 4, route=route)
+    kernel.save(project, 4, route=route)
 
 
 @pytest.mark.parametrize(
