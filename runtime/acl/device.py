@@ -85,9 +85,10 @@ class Session:
 
 def _attempt(acl: library.Acl, errors: list[AclError], name: str, *args: Any) -> bool:
     """Call a function, once more when it fails; notes errors, says whether it worked at last."""
+    stopped = name in ("aclFinalize", "aclFinalizeReference")
     for _ in range(2):
         status = getattr(acl, name)(*args)
-        if status in (SUCCESS, REPEATED_FINALIZE):
+        if status == SUCCESS or (stopped and status == REPEATED_FINALIZE):
             return True
         errors.append(failure(acl, name, status))
     return False
