@@ -100,8 +100,8 @@ class Device:
     def __init__(self, session: Session, device_id: int) -> None:
         self.id = device_id
         self.acl = session.acl
-        #: The bare function: launches are frequent.
-        self.launch = session.acl.aclrtLaunchKernelWithHostArgs
+        #: Launches are frequent. Its numbers and addresses are objects of ctypes, but the blocks.
+        self.launch = session.acl.unconverted("aclrtLaunchKernelWithHostArgs")
         #: The first error after which the device takes no more work.
         self.fault: AclError | None = None
         #: Handles that are ours to destroy, and by which function.
