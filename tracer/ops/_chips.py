@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..diagnostics import error
+from ..diagnostics import KernelError, error
 from ..trace import Recorder
 from .spec import Form, OpSpec
 
@@ -26,6 +26,29 @@ def _missing(spec: OpSpec, arches: Iterable[str], recorder: Recorder, which: str
         f"{chip.name} (architecture {chip.arch}) has no {spec.name}{which}",
         recorder.site(),
         hint=f"chips of the architectures {', '.join(arches)} have it",
+    )
+
+
+def executes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The chip is none of those in `extra['lacks']`."""
+    if fault := lacking(spec, recorder):
+        raise fault
+
+
+def lacking(
+    spec: OpSpec, recorder: Recorder, table: Callable[[OpSpec], str] = lambda spec: ""
+) -> KernelError | None:
+    """The error of a call that a chip declares and does not execute; `table` is shown with it."""
+    chip = recorder.trace.chip
+    hint = spec.extra.get("lacks", {}).get(chip.arch)
+    if not hint:
+        return None
+    return error(
+        "AT0304",
+        f"{chip.name} (architecture {chip.arch}) does not execute {spec.name}",
+        recorder.site(),
+        table=table(spec),
+        hint=hint,
     )
 
 

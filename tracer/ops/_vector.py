@@ -32,6 +32,7 @@ from ..language.dtypes import (
 from ..language.enums import MEMORY
 from ..trace import Recorder, Value, describe
 from . import rules
+from ._chips import lacking
 from .spec import STRUCTS, Form, OpSpec, Param, register
 
 #: Dtypes of the tensors of a call in order, the destination first.
@@ -228,14 +229,8 @@ def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 def check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: Recorder) -> None:
     """The same for the tensors of a call, the destination first."""
     chip = recorder.trace.chip
-    if hint := spec.extra.get("lacks", {}).get(chip.arch):
-        raise error(
-            "AT0304",
-            f"{chip.name} (architecture {chip.arch}) does not execute {spec.name}",
-            recorder.site(),
-            table=dtype_table(spec),
-            hint=hint,
-        )
+    if fault := lacking(spec, recorder, dtype_table):
+        raise fault
     if spec.dtypes.get(chip.arch) is None:
         raise error(
             "AT0304",

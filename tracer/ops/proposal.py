@@ -353,6 +353,7 @@ def _length(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
 
 
 def _check_sorted(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """Scores are float16 or float32."""
     if args[1] not in _SORTED:
         raise error(
             "AT0102",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from ..chip import BLOCK_BYTES, REPEAT_BYTES, Chip
+from ..chip import BLOCK_BYTES, REPEAT_BYTES
 from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import DataType
 from ..trace import describe
@@ -23,18 +23,6 @@ MASK_BITS: Final = 128
 def lanes_of(dtype: DataType) -> int:
     """Elements in one repeat."""
     return REPEAT_BYTES // dtype.sizeof()
-
-
-def not_on_chip(spec: OpSpec, arches: Sequence[str], chip: Chip, site: Site) -> KernelError | None:
-    """A function is there on the chips that it is documented for."""
-    if chip.arch in arches:
-        return None
-    return error(
-        "AT0304",
-        f"{chip.name} (architecture {chip.arch}) has no {spec.name}",
-        site,
-        hint=f"it is known of the architectures {', '.join(arches)}",
-    )
 
 
 # -- numbers --------------------------------------------------------------------------------------
