@@ -1,7 +1,8 @@
 """Write the generated pages: `python -m docs.generate` from the root of the repository.
 
 `docs/python_support.md` comes from the corpus of constructs, the golden messages and the REJECTED
-table, `docs/diagnostics.md` from the table of codes, `docs/settings.md` from that of settings.
+table, `docs/diagnostics.md` from the table of codes, `docs/settings.md` from that of settings,
+`docs/api/` and `docs/api_coverage.md` from the op table and the reference list.
 `--reference PYTHON` measures again what pyasc and Triton make of the corpus, in an interpreter that
 has both. A test compares the pages.
 """
@@ -12,7 +13,8 @@ import argparse
 import json
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from asctrace.tracer.bytecode import REJECTED
 from asctrace.tracer.diagnostics import CODES
 from tests.support import ACCEPTED, ERRORS, REFUSED
 from tests.support.rows import Accepted, Refused
+
+from . import coverage, operations
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "errors"
@@ -207,10 +211,13 @@ def settings() -> str:
     return _SETTINGS + "\n".join(rows) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "python_support.md": python_support,
     "diagnostics.md": diagnostics,
     "settings.md": settings,
+    "api_coverage.md": coverage.page,
+    "api/index.md": operations.index,
+    **{f"api/{page.name}.md": partial(operations.text_of, page) for page in operations.PAGES},
 }
 
 
@@ -248,8 +255,13 @@ def main() -> None:
     given = parser.parse_args()
     if given.reference:
         measure(given.reference)
+    folder = Path(__file__).parent
+    for old in (folder / "api").glob("*.md"):
+        old.unlink()
     for name, page in PAGES.items():
-        Path(__file__).with_name(name).write_text(page())
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(page())
 
 
 if __name__ == "__main__":

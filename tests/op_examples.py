@@ -6,6 +6,7 @@ of it. What the calls are given is in `op_operands`.
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ from tests.op_operands import BY_NAME, EXAMPLES, MADE, RELATED, Written, of
 def example(k: Kernel, spec: OpSpec, form: Form, param: Param) -> Written:
     """An operand; tensors are of a dtype that the row takes, and called as the parameter is."""
     if param.kind == "local" and spec.signatures:
-        index = _tensors_of(spec, form).index(param.name)
+        index = tensors_of(spec, form).index(param.name)
         dtype = spec.signatures[k.trace.chip.arch][0][index]
         return of(local(param.name, 8192 * index, dtype=dtype))
     if param.kind == "local" and spec.dtypes:
@@ -50,7 +51,7 @@ def example(k: Kernel, spec: OpSpec, form: Form, param: Param) -> Written:
     return written
 
 
-def _tensors_of(spec: OpSpec, form: Form) -> list[str]:
+def tensors_of(spec: OpSpec, form: Form) -> list[str]:
     """The tensors that the signatures are in the order of: a form may lack some of them."""
     own, *others = ([p.name for p in f.params if p.kind == "local"] for f in (form, *spec.forms))
     return max((names for names in others if set(own) <= set(names)), key=len)
@@ -95,6 +96,14 @@ def _written(spec: OpSpec, form: Form, args: list[Written]) -> str:
     return f"asc.{spec.name}({', '.join(texts)})"
 
 
+class Called(NamedTuple):
+    """An example as Python: the call, and a use of its result; what it gave."""
+
+    python: str
+    use: str = ""
+    result: Any = None
+
+
 class _Front:
     """The public names, with a row's own function for its name."""
 
@@ -106,8 +115,8 @@ class _Front:
         return getattr(asc, name)
 
 
-def call(k: Kernel, spec: OpSpec, form: Form) -> tuple[str, str]:
-    """Record an example of one overload; the call as one writes it, and a use of its result."""
+def call(k: Kernel, spec: OpSpec, form: Form) -> Called:
+    """Record an example of one overload."""
     k.recorder.where = site(BEFORE)
     if spec.family == "arith":
         return _arith(k, spec, form)
@@ -124,7 +133,7 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> tuple[str, str]:
     exec(text if " = " in text else f"result = {text}", scope)
     result = scope.get("result")
     if result is None:
-        return text, ""
+        return Called(text)
     use = ""
     if isinstance(result, Value):
         if not result.name or result.name in names:
@@ -132,16 +141,16 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> tuple[str, str]:
         use = _use(k, result)
     if k.trace.automatic:
         expand(k.trace)
-    return f"result = {text}", use
+    return Called(f"result = {text}", use, result)
 
 
-def _arith(k: Kernel, spec: OpSpec, form: Form) -> tuple[str, str]:
+def _arith(k: Kernel, spec: OpSpec, form: Form) -> Called:
     """Expressions, which Python's operators record."""
     args = [k.scalar(p.name, _operand_type(spec, i)) for i, p in enumerate(form.params)]
     result = named(Scalar(_result_type(spec), k.trace.body), "result")
     k.recorder.where = site(CALL)
     k.recorder.record(spec, form, tuple(args), result)
-    return "", _use(k, result)
+    return Called("", _use(k, result), result)
 
 
 _OF_FLOATS, _OF_BOOLS = {"scalar.div"}, {"scalar.land", "scalar.lor", "scalar.not"}
@@ -182,19 +191,28 @@ def _use(k: Kernel, result: Any) -> str:
     return text
 
 
+def api_names(spec: OpSpec) -> list[str]:
+    """The functions of the interface that a row's C++ names; operators name none."""
+    if spec.cpp.isidentifier():
+        return [spec.cpp]
+    return re.findall(r"AscendC::(\w+)", spec.cpp)
+
+
 class Example(NamedTuple):
-    """An example: Python, the Ascend C that came of it, the statements of its kernel, the chip."""
+    """An example: Python, the Ascend C that came of it, the statements of its kernel, the chip, and
+    what the call gave."""
 
     python: str
     lines: tuple[str, ...]
     body: str
     chip: Chip
+    result: Any
 
 
 def shown(spec: OpSpec, form: Form) -> Example:
     """The example of an overload, with a use where its result is written in that only."""
     with Kernel(soc=chip_for(spec)) as k:
-        python, use = call(k, spec, form)
+        python, use, result = call(k, spec, form)
     text = emit(k.trace)
     placed = list(zip(text.splitlines(), python_lines(k.trace), strict=True))
 
@@ -204,4 +222,4 @@ def shown(spec: OpSpec, form: Form) -> Example:
 
     if not lines(CALL):
         python = f"{python}\n{use}"
-    return Example(python, lines(CALL) or lines(BEHIND), body(text), k.trace.chip)
+    return Example(python, lines(CALL) or lines(BEHIND), body(text), k.trace.chip, result)

@@ -16,7 +16,7 @@ from asctrace.runtime.simulator import compile_trace
 from asctrace.runtime.simulator.registry import EMITTERS, EXECUTORS, simulated
 from asctrace.tracer.ops.spec import KINDS, PIPES, ROLES, TABLE, Form, OpFunction, OpSpec, Param
 from tests.lowering_kit import Kernel
-from tests.op_examples import call, chip_for, shown
+from tests.op_examples import api_names, call, chip_for, shown
 from tests.op_operands import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,13 +28,6 @@ FORMS = [
 
 
 # -- what a row must have -------------------------------------------------------------------------
-
-
-def api_names(spec: OpSpec) -> list[str]:
-    """The functions of the interface that a row's C++ names; operators name none."""
-    if spec.cpp.isidentifier():
-        return [spec.cpp]
-    return re.findall(r"AscendC::(\w+)", spec.cpp)
 
 
 def problems(spec: OpSpec) -> list[str]:

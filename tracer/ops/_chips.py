@@ -11,7 +11,10 @@ from .spec import Form, OpSpec
 
 
 def on_chips(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The chip is of one of the architectures in `extra['arches']`; an overload may have fewer."""
+    """The chip is one that has the call.
+
+    Those are the architectures in `extra['arches']`; an overload may have fewer (`form_arches`).
+    """
     chip = recorder.trace.chip
     arches = spec.extra.get("form_arches", {}).get(form.name, spec.extra["arches"])
     if chip.arch not in arches:
@@ -30,7 +33,7 @@ def _missing(spec: OpSpec, arches: Iterable[str], recorder: Recorder, which: str
 
 
 def executes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The chip is none of those in `extra['lacks']`."""
+    """The chip executes the call: it is none of those in `extra['lacks']`."""
     if fault := lacking(spec, recorder):
         raise fault
 
@@ -53,7 +56,7 @@ def lacking(
 
 
 def of_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The first operand is a dtype that the row's table has for the chip."""
+    """The dtype is one that the chip takes."""
     chip, dtypes = recorder.trace.chip, spec.dtypes
     if chip.arch not in dtypes:
         raise _missing(spec, dtypes, recorder)

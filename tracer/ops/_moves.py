@@ -318,7 +318,9 @@ def check_operands(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Re
 
 
 def check_move(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Numbers in range, starts, operands long enough and apart, as far as they are known."""
+    """Numbers are in range; operands begin where the call can take them from, hold what it reaches
+    and are apart where they have to be.
+    """
     site, chip = recorder.site(), recorder.trace.chip
     if fault := bad_number(spec, form, args, site):
         raise fault

@@ -222,6 +222,8 @@ DATA_COPY_PAD = register(
 # -- the padding register -------------------------------------------------------------------------
 
 _PADS: Final = (TPosition.MAX, TPosition.VECIN, TPosition.VECOUT)
+
+
 def _check_register(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """The position is one that copies pad, the number one of 32 bits, or 0."""
     value, position = args
