@@ -115,8 +115,8 @@ class _Front:
         return getattr(asc, name)
 
 
-def call(k: Kernel, spec: OpSpec, form: Form) -> Called:
-    """Record an example of one overload."""
+def call(k: Kernel, spec: OpSpec, form: Form, **given: str) -> Called:
+    """Record an example of one overload; `given` are arguments that differ, as text."""
     k.recorder.where = site(BEFORE)
     if spec.family == "arith":
         return _arith(k, spec, form)
@@ -125,6 +125,7 @@ def call(k: Kernel, spec: OpSpec, form: Form) -> Called:
         text, names = make(k)
     else:
         related = RELATED[spec.name](k, spec, form) if spec.name in RELATED else {}
+        related |= {name: Written(argument) for name, argument in given.items()}
         args = [related.get(p.name) or example(k, spec, form, p) for p in form.params]
         text = _written(spec, form, args)
         names = {name: value for arg in args for name, value in arg.names.items()}
@@ -209,10 +210,10 @@ class Example(NamedTuple):
     result: Any
 
 
-def shown(spec: OpSpec, form: Form) -> Example:
+def shown(spec: OpSpec, form: Form, **given: str) -> Example:
     """The example of an overload, with a use where its result is written in that only."""
     with Kernel(soc=chip_for(spec)) as k:
-        python, use, result = call(k, spec, form)
+        python, use, result = call(k, spec, form, **given)
     text = emit(k.trace)
     placed = list(zip(text.splitlines(), python_lines(k.trace), strict=True))
 

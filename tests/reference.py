@@ -20,9 +20,11 @@ from asctrace.tracer.ops.functions import load_all
 from asctrace.tracer.ops.spec import TABLE, OpFunction, OpSpec
 from tests.lowering_kit import Kernel
 from tests.op_examples import api_names, call, chip_for
+from tests.prototypes import Prototype, parse
 
 load_all()
-EVERY = json.loads((Path(__file__).parent / "data" / "reference_api.json").read_text("utf-8"))
+_DATA = Path(__file__).parent / "data"
+EVERY = json.loads((_DATA / "reference_api.json").read_text("utf-8"))
 #: Groups that are not begun, and why.
 LATER = {"adv": "the library on top of the basic functions comes later"}
 REFERENCE = [entry for entry in EVERY if entry["group"] not in LATER]
@@ -104,6 +106,30 @@ def row_for(name: str) -> OpSpec:
     found = TABLE.get(name) or TABLE.get(rows.get(method, "")) or row_of(resolve(name)[1])
     assert found is not None, name
     return found
+
+
+def _prototypes() -> dict[OpSpec, list[Prototype]]:
+    """The prototypes of each row: those of the list, and those that it lacks."""
+    found: dict[OpSpec, list[Prototype]] = {}
+    for entry in REFERENCE:
+        if entry["name"] not in (*MISSING, *PLAIN):
+            made = [made for text in entry["ascend_c"] for made in parse(text)]
+            found.setdefault(row_for(entry["name"]), []).extend(made)
+    for spec in TABLE.values():
+        more = [made for made in MORE if made.name in api_names(spec)]
+        if more:
+            found.setdefault(spec, []).extend(more)
+    return found
+
+
+#: Prototypes of the public headers that the list lacks, or has with fewer template arguments.
+MORE = [
+    made
+    for line in (_DATA / "more_prototypes.txt").read_text("utf-8").splitlines()
+    for made in parse(line)
+]
+#: The prototypes of each row.
+PROTOTYPES = _prototypes()
 
 
 class Coverage(NamedTuple):
