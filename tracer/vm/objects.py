@@ -82,8 +82,9 @@ def _are_alike(a: Any, b: Any) -> bool:
 
 def binary(vm: Machine, op: str, a: Any, b: Any, shown: str = "") -> Any:
     """`a op b`, comparisons included; `shown` is the operator that messages name."""
+    native = _INPLACE[op] if shown else _OPERATORS[op]
     if type(a) in _FAST and type(b) in _FAST:
-        return _OPERATORS[op](a, b)
+        return native(a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
     if mine is None and theirs is None and not (op == "!=" and _by_eq(vm, a, b)):
@@ -94,16 +95,16 @@ def binary(vm: Machine, op: str, a: Any, b: Any, shown: str = "") -> Any:
 
             if holds_runtime(a) or holds_runtime(b):
                 return compare(vm, op, a, b)
-        return _checked(vm, (_INPLACE if shown else _OPERATORS)[op](a, b))
+        return _checked(vm, native(a, b))
     for method, x, y, name in _tries(op, (mine, a, b, left), (theirs, b, a, right)):
         if method is None:
-            native = type_lookup(type(x), name)
-            equal = _own(vm, x, "__eq__") if native is object.__ne__ else None
+            found = type_lookup(type(x), name)
+            equal = _own(vm, x, "__eq__") if found is object.__ne__ else None
             if equal is not None:
                 result = vm.call(equal, (x, y))
                 result = result if result is NotImplemented else unary(vm, "not", result)
             else:
-                result = NotImplemented if native is None else native(x, y)
+                result = NotImplemented if found is None else found(x, y)
         else:
             result = vm.call(method, (x, y))
         if result is not NotImplemented:
