@@ -22,27 +22,39 @@ _TYPES = {
 }  # fmt: skip
 
 
-def _columns(spec: OpSpec, form: Form) -> dict[str, str]:
+def _spelled(form: Form, plan: Plan) -> list[str]:
+    """The tensors whose element types come before other template arguments."""
+    types = plan.typed or (plan.types if plan.set_mask is not None else ())
+    return [form.params[k].name for k in types if k < len(form.params)]
+
+
+def _columns(spec: OpSpec, form: Form, plan: Plan) -> dict[str, str]:
     """The element type of each tensor of an overload: a letter, or the only dtype there is."""
     names = [p.name for p in form.params if p.kind in ("local", "global")]
     rows = [row for rows in spec.signatures.values() for row in rows]
     if not rows:
         return dict.fromkeys(names, "T")
-    order = tensors_of(spec, form)
-    found: dict[str, str] = {}
+    # An overload may lack some of the tensors that the signatures are of.
+    columns = dict(zip(tensors_of(spec, form), zip(*rows, strict=True), strict=False))
     letters: dict[tuple[DataType, ...], str] = {}
-    for k, column in enumerate(zip(*rows, strict=True)):
-        if len(set(column)) == 1 and k:
-            text = column[0].cpp
+    found = {}
+    first = _spelled(form, plan)
+    for name in (*first, *(name for name in columns if name not in first)):
+        column = columns[name]
+        if column not in letters and len(set(column)) == 1 and letters and name not in first:
+            found[name] = column[0].cpp
         else:
-            text = letters.setdefault(column, _LETTERS[len(letters)])
-        if k < len(order):
-            found[order[k]] = text
+            found[name] = letters.setdefault(column, _LETTERS[len(letters)])
     return {name: found.get(name, "T") for name in names}
 
 
+#: Enums whose values Ascend C has under another name.
+_CPP = {"PipeID": "pipe_t", "SelMode": "SELMODE"}
+
+
 def _enum(value: Any) -> str:
-    return f"{type(value).__name__}::{value.name}"
+    name = type(value).__name__
+    return value.name if name == "PipeID" else f"{_CPP.get(name, name)}::{value.name}"
 
 
 def _default(param: Param) -> str:
@@ -67,13 +79,22 @@ def _argument(spec: OpSpec, form: Form, param: Param, columns: dict[str, str]) -
         return f"__gm__ T* {param.name}"
     if param.cpp.startswith("{dtype"):
         tensor = form.params[int(param.cpp[len("{dtype") : -1] or 0)]
-        return f"{columns.get(tensor.name, 'T')} {param.name}{_default(param)}"
+        dtype = columns.get(tensor.name, "T")
+        if param.kind != "number":
+            return f"const {annotation(param.kind)}<{dtype}>& {param.name}"
+        return f"{dtype} {param.name}{_default(param)}"
     cpp = param.cpp or _TYPES.get(param.kind)
     if cpp is None:
         known = annotation(param.kind).removesuffix(" | None")
         if known.startswith("list["):
             return f"const {known[5:-1]} {param.name}[]"
-        cpp = "auto" if known == "Any" else known if _is_enum(known) else f"const {known}&"
+        cpp = (
+            "auto"
+            if known == "Any"
+            else _CPP.get(known, known)
+            if _is_enum(known)
+            else f"const {known}&"
+        )
     return f"{cpp} {param.name}{_default(param)}"
 
 
@@ -81,10 +102,10 @@ def _is_enum(name: str) -> bool:
     return issubclass(getattr(asc, name), Enum)
 
 
-def _templates(spec: OpSpec, form: Form, plan: Plan, columns: dict[str, str]) -> list[str]:
-    """The parameters in angle brackets."""
-    letters = [text for text in dict.fromkeys(columns.values()) if text in _LETTERS]
-    found = [] if spec.method else [f"typename {letter}" for letter in letters]
+def _templates(form: Form, plan: Plan, columns: dict[str, str]) -> list[str]:
+    """The parameters in angle brackets; types that arguments tell come behind the others."""
+    first = [columns[name] for name in _spelled(form, plan)]
+    found = [f"typename {letter}" for letter in dict.fromkeys(first)]
     if plan.set_mask is not None:
         found.append("bool isSetMask = true")
     for k in plan.templates:
@@ -92,9 +113,11 @@ def _templates(spec: OpSpec, form: Form, plan: Plan, columns: dict[str, str]) ->
         if param.kind in ("dtype", "opt_dtype"):
             found.append("typename T")
         else:
-            cpp = _TYPES.get(param.kind) or annotation(param.kind).removesuffix(" | None")
+            known = annotation(param.kind).removesuffix(" | None")
+            cpp = _TYPES.get(param.kind) or _CPP.get(known, known)
             found.append(f"{cpp} {param.name}{_default(param)}")
-    return found
+    told = dict.fromkeys(columns.values()) if not plan.spec.method else ()
+    return found + [f"typename {t}" for t in told if t in _LETTERS and t not in first]
 
 
 def _result(spec: OpSpec, result: Any) -> str:
@@ -117,9 +140,10 @@ def prototype(spec: OpSpec, form: Form, result: Any) -> str:
     """The prototype of an overload; empty where a template or a hook of its own writes the text."""
     if spec in HOOKS or "{" in spec.cpp or spec.family in ("construct", "struct", "inline"):
         return ""
-    plan, columns = Plan(spec, form), _columns(spec, form)
+    plan = Plan(spec, form)
+    columns = _columns(spec, form, plan)
     arguments = [_argument(spec, form, form.params[k], columns) for k, _ in plan.values]
-    templates = _templates(spec, form, plan, columns)
+    templates = _templates(form, plan, columns)
     head = f"template <{', '.join(templates)}> " if templates else ""
     owner = f"{spec.name.rpartition('.')[0]}::" if spec.method else ""
     return f"{head}{_result(spec, result)} {owner}{spec.cpp}({', '.join(arguments)})"

@@ -250,6 +250,11 @@ def _blocks(k: Kernel, spec: OpSpec, form: Form) -> dict[str, Written]:
     return {form.params[4].name: Written("2")} if form.name.startswith("slices") else {}
 
 
+def _length(k: Kernel, spec: OpSpec, form: Form) -> dict[str, Written]:
+    """A length that only the device knows, where that is another overload."""
+    return {"tile_size": of(k.scalar("n"))} if form.name == "runtime" else {}
+
+
 def _preload(k: Kernel, spec: OpSpec, form: Form) -> dict[str, Written]:
     """A tensor of the one dtype that there is."""
     return {"src": of(global_tensor("src", k.pointer("lines", uint64)))}
@@ -307,6 +312,7 @@ RELATED: dict[str, Callable[[Kernel, OpSpec, Form], dict[str, Written]]] = {
     **dict.fromkeys([s.name for s in TABLE.values() if s.family == "block_sync"], _workspaces),
     **dict.fromkeys(("data_copy", "init_const_value"), _blocks),
     "data_cache_preload": _preload,
+    "LocalMemAllocator.alloc": _length,
     "transpose": _image,
     "trans_data_to_5hd": _addresses,
     "mrg_sort": _merge,

@@ -121,9 +121,8 @@ def value_fits(given: str, kind: str) -> bool:
         return (
             _INTEGERS.search(kind) is not None or re.search(r"\bT\b|\bPrimType\b", kind) is not None
         )
-    for enum, start in _ENUMS.items():
-        if given.startswith(start):
-            return re.search(rf"\b{enum}\b", kind) is not None
+    if enums := [enum for enum, start in _ENUMS.items() if given.startswith(start)]:
+        return any(re.search(rf"\b{enum}\b", kind) for enum in enums)
     if made := _MADE.match(given):
         return re.search(rf"\b{made[1]}\b", kind) is not None
     return True

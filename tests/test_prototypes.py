@@ -14,6 +14,7 @@ import pytest
 from asctrace.lowering.calls import HOOKS
 from asctrace.lowering.plans import Plan
 from asctrace.tracer.ops.spec import TABLE, Form, OpSpec, Param
+from docs.prototypes import prototype
 from tests.op_examples import api_names, shown
 from tests.prototypes import Call, Prototype, call_of, misfit, parse
 from tests.reference import MORE, PROTOTYPES
@@ -115,6 +116,23 @@ def test_the_call_is_one_of_a_prototype(spec: OpSpec, form: Form, given: dict[st
     assert fitting, (line, faults)
     found = [misplaced(spec, form, call, prototype) for prototype in fitting]
     assert [] in found, (line, found)
+
+
+@pytest.mark.parametrize(("spec", "form", "given"), FORMS)
+def test_the_page_has_a_prototype_of_the_call(
+    spec: OpSpec, form: Form, given: dict[str, str]
+) -> None:
+    """What `docs/api` shows is made from the row and takes what is emitted."""
+    text = prototype(spec, form, None)
+    if text:
+        (made,) = parse(text)
+        call = call_of(emitted(spec, form, **given), "|".join(api_names(spec)))
+        assert misfit(call, made) == ""
+        assert [p.name for p in made.params] == [
+            form.params[k].name for k, _ in Plan(spec, form).values
+        ]
+    else:
+        assert spec in HOOKS or "{" in spec.cpp
 
 
 def test_nothing_is_left_out() -> None:
