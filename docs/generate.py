@@ -2,7 +2,8 @@
 
 `docs/python_support.md` comes from the corpus of constructs, the golden messages and the REJECTED
 table, `docs/diagnostics.md` from the table of codes, `docs/settings.md` from that of settings,
-`docs/api/` and `docs/api_coverage.md` from the op table and the reference list.
+`docs/api/`, `docs/api_coverage.md` and `asctrace/_operations.pyi` from the op table and the
+reference list.
 `--reference PYTHON` measures again what pyasc and Triton make of the corpus, in an interpreter that
 has both. A test compares the pages.
 """
@@ -26,7 +27,7 @@ from asctrace.tracer.diagnostics import CODES
 from tests.support import ACCEPTED, ERRORS, REFUSED
 from tests.support.rows import Accepted, Refused
 
-from . import coverage, operations
+from . import coverage, operations, stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "errors"
@@ -216,6 +217,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "diagnostics.md": diagnostics,
     "settings.md": settings,
     "api_coverage.md": coverage.page,
+    "../asctrace/_operations.pyi": stubs.page,
     "api/index.md": operations.index,
     **{f"api/{page.name}.md": partial(operations.text_of, page) for page in operations.PAGES},
 }
@@ -256,12 +258,12 @@ def main() -> None:
     if given.reference:
         measure(given.reference)
     folder = Path(__file__).parent
+    texts = {folder / name: page() for name, page in PAGES.items()}
     for old in (folder / "api").glob("*.md"):
         old.unlink()
-    for name, page in PAGES.items():
-        path = folder / name
+    for path, text in texts.items():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(page())
+        path.write_text(text)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 from asctrace.tracer.chip import CHIPS
+from asctrace.tracer.ops._signatures import of_form, of_row
 from asctrace.tracer.ops._vector import takes
-from asctrace.tracer.ops.signatures import of_form, of_row
 from asctrace.tracer.ops.spec import TABLE, Form, OpSpec
 from tests.op_examples import Example, chip_for, shown
 

@@ -10,7 +10,7 @@ from asctrace.lowering.calls import HOOKS
 from asctrace.lowering.plans import Plan
 from asctrace.tracer.language.dtypes import DataType, float32
 from asctrace.tracer.language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
-from asctrace.tracer.ops.signatures import annotation
+from asctrace.tracer.ops._signatures import annotation
 from asctrace.tracer.ops.spec import Form, OpSpec, Param
 from tests.op_examples import tensors_of
 

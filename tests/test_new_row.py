@@ -14,7 +14,7 @@ from asctrace.tracer.ops._vector import vector_row
 from asctrace.tracer.ops.functions import functions
 from asctrace.tracer.ops.spec import TABLE, OpSpec
 from asctrace.tracer.ops.vec_binary import FORMS
-from docs import operations
+from docs import operations, stubs
 from tests.op_examples import shown
 from tests.test_op_table import problems
 
@@ -63,6 +63,7 @@ def test_it_is_a_public_function(row: OpSpec) -> None:
     assert str(inspect.signature(functions()["mean"])) == (
         "(dst: LocalTensor, src0: LocalTensor, src1: LocalTensor, *args, **kwargs)"
     )
+    assert stubs.page().count("\ndef mean(dst: LocalTensor, src0: LocalTensor, src1: ") == 3
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])

@@ -371,7 +371,7 @@ class OpFunction:
     @property
     def __signature__(self) -> Signature:
         """The parameters, for `inspect.signature`; of overloads those that they begin with."""
-        from .signatures import joined
+        from ._signatures import joined
 
         return joined(self.spec)
 
