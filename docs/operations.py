@@ -6,6 +6,7 @@ found by a test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from textwrap import fill
@@ -263,10 +264,12 @@ def _overloads(spec: OpSpec) -> str:
 
 def _code(language: str, lines: Iterable[str]) -> str:
     """A block of signatures, the long ones folded."""
-    folded = (
-        fill(line, 100, subsequent_indent=" " * 4, break_long_words=False, break_on_hyphens=False)
-        for line in lines
-    )
+    folded = []
+    for line in lines:
+        # Only behind a comma or a template's parameters.
+        tied = re.sub(r"(?<![,>]) ", "\xa0", line)
+        folded.append(fill(tied, 100, subsequent_indent=" " * 4, break_long_words=False,
+                           break_on_hyphens=False).replace("\xa0", " "))  # fmt: skip
     return f"```{language}\n" + "\n".join(folded) + "\n```\n"
 
 

@@ -46,6 +46,7 @@ SAME = {
     "slicelist2": "srcsliceinfo",
     "length": "len",
     "params": "transposeparams",
+    "transmode": "hf32transmode",
 }
 #: Calls whose parameters mean something else than their names say, and why.
 OTHER_NAMES = {

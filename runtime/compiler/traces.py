@@ -9,7 +9,7 @@ from ...tracer.trace import Trace
 from .binary import Binary
 from .build import Job, run_all
 from .commands import qualifier
-from .kinds import infer
+from .kinds import check, infer
 from .options import CompileOptions
 from .toolchain import Toolchain, find_toolchain
 
@@ -36,6 +36,7 @@ def _job(
 ) -> tuple[Job, Toolchain]:
     tools = find_toolchain(trace.chip)
     kind = options.kernel_type or infer(trace)
+    check(trace, kind)
     entry = Entry(
         qualifier(tools.route, kind),
         kind.hard_sync and tools.route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH,

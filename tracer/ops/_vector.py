@@ -388,6 +388,8 @@ def _repeats(
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     known = known_strides(slots, args)
     fault = rules.bad_strides(spec, known, site)
+    if lanes:
+        fault = fault or rules.bad_step(spec, strides[0], lanes, args[0].dtype, site)
     if isinstance(repeat, Value):
         return fault
     fault = fault or rules.bad_repeat(spec, repeat, site)
@@ -402,6 +404,10 @@ def _repeats(
     for src, step in zip(tensors[1:], steps[1:], strict=True):
         both = (steps[0], step)
         if fault := rules.repeat_overlap(spec, tensors[0], src, lanes, repeat, both, site):
+            return fault
+    for k in slots.inputs:
+        both = (steps[0], steps[k])
+        if fault := rules.later_overlap(spec, k, tensors[0], tensors[k], lanes, repeat, both, site):
             return fault
     return None
 
