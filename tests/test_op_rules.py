@@ -123,7 +123,7 @@ def test_numpy_integers_are_constants() -> None:
     [
         (lambda k, t: add(t, t, t, -1), "AT0108: add of -1 elements"),
         (lambda k, t: add(t, t, t, 1025), "AT0201: add reaches 1025 elements of `t` "),
-        (lambda k, t: add(t, t, t, 0, 1, STRIDES()), "AT0108: add with a mask of 0 elements"),
+        (lambda k, t: add(t, t, t, -1, 1, STRIDES()), "AT0108: add with a mask of -1 elements"),
         (lambda k, t: add(t, t, t, 65, 1, STRIDES()), "AT0108: add with a mask of 65 elements"),
         (lambda k, t: add(t, t, t, 64, 256, STRIDES()), "AT0108: add with 256 repeats"),
         (

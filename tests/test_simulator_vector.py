@@ -60,6 +60,16 @@ def test_a_destination_without_stride_accumulates() -> None:
     assert got[64:].tolist() == data[64:].tolist()
 
 
+@pytest.mark.parametrize("repeat", [0, 3])
+@pytest.mark.parametrize("count", [0, [0, 0]])
+def test_a_mask_without_elements_does_nothing(count: Any, repeat: int) -> None:
+    """As documented; the number of a tail may be 0."""
+    data = np.arange(REGION // 4, dtype=np.int32)
+    strides = BinaryRepeatParams()
+    got = run(vec_binary.ADD, int32, data, [0, 1024, 2048], count, repeat, strides)
+    assert got.tolist() == data.tolist()
+
+
 def vector_error(dtype: DataType, call: Callable[[Kernel, Any], None], *args: Any) -> str:
     """The finding of a kernel that calls on a tensor of 1024 elements holding zeros."""
     kernel = Kernel()

@@ -199,7 +199,7 @@ def test_random_programs(dtype: Any) -> None:
 
 @pytest.mark.parametrize("inherits", [False, True])
 def test_copy_counts_each_repeat_in_counter_mode(inherits: bool) -> None:
-    """As in the documentation: a block of each row in one repeat, of more than eight blocks."""
+    """A repeat may have more than eight blocks then."""
 
     def calls(tensor: Any, number: Any, kernel: Any) -> None:
         params = asc.CopyRepeatParams(1, 8, 16, 8)

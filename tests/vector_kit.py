@@ -187,7 +187,7 @@ def calls(draw: Any, case: tuple[str, OpSpec, Form, Signature]) -> Drawn:
     if slots.kind == "count":
         drawn.amount = draw(st.integers(0, 3 * per_repeat + 40))
     else:
-        drawn.amount = draw(st.integers(1, per_repeat) if slots.kind == "mask" else bits())
+        drawn.amount = draw(st.integers(0, per_repeat) if slots.kind == "mask" else bits())
         drawn.repeat = draw(st.integers(0, 4))
         dense = tuple(8 * d.sizeof() // max(t.sizeof() for t in dtypes) for d in dtypes)
         drawn.strides = draw(

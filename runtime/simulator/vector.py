@@ -277,7 +277,7 @@ def part_of(op: Op, slots: Slots, args: tuple[Any, ...], dtype: DataType) -> Par
     mask, repeat = args[slots.amount], args[slots.repeat]
     if slots.kind == "bits":
         lanes = np.array(selected(mask, dtype), np.int64)
-    elif fault := rules.bad_mask(op.spec, mask, dtype, op.site):
+    elif fault := rules.bad_mask(op.spec, mask, dtype, op.site, 0):
         raise fault
     else:
         lanes = np.arange(mask)

@@ -370,7 +370,7 @@ def _by_mask(spec: OpSpec, slots: Slots, args: tuple[Any, ...], site: Site) -> K
     mask = args[slots.amount]
     if isinstance(mask, Value):
         return _repeats(spec, slots, args, None, site)
-    fault = rules.bad_mask(spec, mask, _lane_dtype(slots, args), site)
+    fault = rules.bad_mask(spec, mask, _lane_dtype(slots, args), site, 0)
     return fault or _repeats(spec, slots, args, range(mask), site)
 
 

@@ -80,15 +80,17 @@ def bad_repeat(spec: OpSpec, repeat: int, site: Site) -> KernelError | None:
     )
 
 
-def bad_mask(spec: OpSpec, mask: int, dtype: DataType, site: Site) -> KernelError | None:
-    """A mask selects at least one element, and no more than a repeat holds."""
-    if 1 <= mask <= lanes_of(dtype):
+def bad_mask(
+    spec: OpSpec, mask: int, dtype: DataType, site: Site, least: int = 1
+) -> KernelError | None:
+    """A mask selects no more than a repeat holds, and `least` elements; 0 does nothing."""
+    if least <= mask <= lanes_of(dtype):
         return None
     return error(
         "AT0108",
         f"{spec.name} with a mask of {mask} elements",
         site,
-        hint=f"one repeat holds 1 to {lanes_of(dtype)} elements of {dtype}",
+        hint=f"a mask selects {least} to {lanes_of(dtype)} elements of {dtype}",
     )
 
 

@@ -349,6 +349,15 @@ def check_select(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
     if by_register(form):
         return
     mode = args[4]
+    chip = recorder.trace.chip
+    if chip.arch == "1001" and mode is not SelMode.VSEL_CMPMASK_SPR:
+        raise error(
+            "AT0102",
+            f"{spec.name} with {mode.name} is not executed by {chip.name} (architecture "
+            f"{chip.arch})",
+            recorder.site(),
+            hint="choose VSEL_CMPMASK_SPR",
+        )
     scalar = slots_of(form).scalar is not None
     if scalar is not (mode is SelMode.VSEL_TENSOR_SCALAR_MODE):
         raise error(
@@ -390,6 +399,7 @@ _SELECTED: dict[str, tuple[Signature, ...]] = {
     arch: tuple((t, m, t, t) for t in dtypes for m in _MASKS)
     for arch, dtypes in {
         "2201": HALF_FLOAT, "3510": WIDE, "3002": HALF_FLOAT, "2002": HALF_FLOAT,
+        "1001": HALF_FLOAT,
     }.items()
 }  # fmt: skip
 SELECT = _row(
