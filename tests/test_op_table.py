@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,8 @@ def problems(spec: OpSpec) -> list[str]:
     if computes and not spec.dtypes:
         found.append("dtypes: none, but it computes on tensors")
     found += [f"dtypes: none on {arch}" for arch, dtypes in spec.dtypes.items() if not dtypes]
+    found += [f"checks: {check.__qualname__} does not say its rule" for check in spec.checks
+              if not (check.__doc__ or "").partition("\n\n")[0].strip().endswith(".")]  # fmt: skip
     if not found:
         found += text_problems(spec)
     return found
@@ -123,6 +126,10 @@ def test_every_public_function_is_a_row() -> None:
 ADD = TABLE["add"]
 
 
+def _silent(*args: Any) -> None:
+    return
+
+
 def _with_param(role: str = "in", kind: str = "local") -> OpSpec:
     return replace(ADD, forms=(Form("count", (Param("dst", kind, role),)),))
 
@@ -140,6 +147,7 @@ def _with_param(role: str = "in", kind: str = "local") -> OpSpec:
             "count: dst: tensor is no tensor, so not 'in'",
         ]),
         (_with_param(role="input"), ["count: dst: unknown role 'input'"]),
+        (replace(ADD, checks=(_silent,)), ["checks: _silent does not say its rule"]),
         (replace(ADD, forms=(ADD.forms[0], ADD.forms[0])), ["forms: a name twice"]),
         (replace(ADD, family="vec_new"), ["simulator: no executor and no emitter"]),
         (replace(ADD, semantics=None), ["semantics: none, and the family computes with them"]),
