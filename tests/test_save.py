@@ -664,6 +664,31 @@ def test_arrays_that_overlap(tmp_path: Path, shift: int) -> None:
     assert np.array_equal(memory, np.arange(1, 41))
 
 
+def test_empty_and_zero_dimensional_arrays(tmp_path: Path) -> None:
+    @asc.jit
+    def first(x: asc.GlobalAddress, y: asc.GlobalAddress, z: asc.GlobalAddress):
+        z_gm = asc.GlobalTensor()
+        z_gm.set_global_buffer(z)
+        z_gm.set_value(0, 7)
+
+    z = np.arange(8, dtype=np.int16)
+    # One has nothing, one is nothing in the middle of another, one has no dimension.
+    kernel = first.lower(np.zeros((0, 3), np.int32), z[3:3], z[3:4].reshape(()))
+    project = kernel.save(tmp_path / "p")
+    manifest = json.loads((project / "arguments.json").read_text())
+    assert [row["shape"] for row in manifest["arguments"]] == [[0, 3], [0], []]
+    assert (project / "data" / "z.golden.bin").read_bytes() == np.int16(7).tobytes()
+    binary = kernel_binary(kernel.trace, "    args.z[0] = args.x && args.y ? 7 : 0;")
+    ended = run(project, binary)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    middle = np.frombuffer(z, np.int16)[6:]
+    middle = np.lib.stride_tricks.as_strided(middle, (0,))
+    kernel = first.lower(np.zeros(4, np.int32), middle, z)
+    project = kernel.save(tmp_path / "q")
+    z[0] = 7
+    assert (project / "data" / "z.golden.bin").read_bytes() == z.tobytes()
+
+
 def test_cores_that_meet(tmp_path: Path) -> None:
     """The hidden address is asked for, and blocks are started together."""
 
