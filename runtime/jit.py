@@ -21,6 +21,7 @@ from . import knobs, platform
 from .arguments import MAX_BLOCKS, adapt, check_blocks
 from .collector import paused
 from .devices import Device, device
+from .recall import Recall, Streak, recall
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
 from .tracebacks import boundary
@@ -122,6 +123,8 @@ class Kernel:
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
         self._variants: dict[Any, Kernel] = {}
+        self._streak = Streak()
+        self._recall: Recall | None = None
         #: One thread traces and compiles, the others take what it made.
         self._lock = threading.RLock()
         function: Any = getattr(fn, "__func__", fn)
@@ -227,12 +230,25 @@ class Kernel:
 
     def _launch(self, grid: Any, *args: Any, **kwargs: Any) -> LaunchInfo:
         blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
-        target = device(platform.backend_name(self.options.backend))
-        found, values = self._dispatch(blocks, *args, **kwargs)
+        recalled = self._recall
+        if (
+            recalled is not None
+            and not kwargs
+            and type(blocks) is int
+            and 0 < blocks <= MAX_BLOCKS
+            and recalled.matches(args)
+        ):
+            _, found, target = recalled
+            values = found.pick(args)
+        else:
+            target = device(platform.backend_name(self.options.backend))
+            found, values = self._search(blocks, args, kwargs, target)
+            blocks = int(blocks)
         program = found.program.get(target.name) or self._program(found, target)
-        info = target.launch(program, values, int(blocks), stream, self.options.sim)
-        for finding in info.findings:
-            warn(finding, self._function)
+        info = target.launch(program, values, blocks, stream, self.options.sim)
+        if info.findings:
+            for finding in info.findings:
+                warn(finding, self._function)
         self.last_run = info
         return info
 
@@ -260,7 +276,7 @@ class Kernel:
                 f"{self.name} runs in the simulator: there is no device whose time to take",
                 hint="profile with backend='npu' where there is one",
             )
-        found, values = self._dispatch(blocks, *args, **kwargs)
+        found, values = self._search(blocks, args, kwargs, target)
         program = found.program.get(target.name) or self._program(found, target)
         from .launcher import profile
 
@@ -269,11 +285,26 @@ class Kernel:
     def _dispatch(
         self, blocks: Any, *args: Any, **kwargs: Any
     ) -> tuple[Specialisation, tuple[Any, ...]]:
+        recalled = self._recall
+        if recalled is not None and not kwargs and recalled.matches(args):
+            if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
+                check_blocks(self.name, blocks)
+            return recalled.found, recalled.found.pick(args)
+        return self._search(blocks, args, kwargs, None)
+
+    def _search(
+        self, blocks: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: Device | None
+    ) -> tuple[Specialisation, tuple[Any, ...]]:
+        """The specialisation and the runtime arguments; remembered for launches like this one."""
         if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
             check_blocks(self.name, blocks)
+        plain = not kwargs and len(args) == self.signature.count
         found, values = self._find(args, kwargs)
         if found.unchecked:
             found.check(self._function)
+        if plain and self._streak.grows(found):
+            target = target or device(platform.backend_name(self.options.backend))
+            self._recall = recall(self.signature, args, found, target)
         return found, found.pick(values)
 
     def _trace(self, *args: Any, **kwargs: Any) -> Traced:

@@ -184,7 +184,7 @@ def install(patch: pytest.MonkeyPatch, bodies: Bodies | None = None) -> Standin:
     patch.setenv("ASCTRACE_ACL_LIBRARY", str(library_path()))
     patch.setattr(device, "_session", None)
     patch.setattr(library, "_loaded", None)
-    patch.setattr(platform, "_automatic", None)
+    patch.setattr(platform.current, "automatic", None)
     patch.setattr(device.THREAD, "device", None)
     patch.setattr(device.THREAD, "stream", None)
     if bodies is not None:

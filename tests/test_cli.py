@@ -30,7 +30,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(cann, "USUAL", (str(tmp_path / "nowhere"),))
     monkeypatch.setattr(device, "_session", None)
     monkeypatch.setattr(library, "_loaded", None)
-    monkeypatch.setattr(platform, "_automatic", None)
+    monkeypatch.setattr(platform.current, "automatic", None)
     asctrace.set_platform()
     yield
     device.shutdown()

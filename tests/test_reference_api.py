@@ -39,10 +39,6 @@ OVERLOADS = [
 MISSING = {
     "load_image_to_local": "image functions (AIPP) are not in scope yet",
     "set_aipp_functions": "image functions (AIPP) are not in scope yet",
-    **dict.fromkeys(
-        ("set_hf32_mode", "set_hf32_trans_mode", "set_mm_layout_transform"),
-        "modes of the cube come with the matrix functions",
-    ),
 }
 _HANDLES = "for pools written in C++ (EXTERN_IMPL_BUFPOOL), which alone make and keep TBufHandles"
 #: Calls that are lowered but end a run with AT0307, and why.

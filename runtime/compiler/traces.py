@@ -12,7 +12,7 @@ from ..stages import dump, taken_back
 from .binary import Binary, KernelType
 from .build import Job, run_all
 from .commands import OBJECT, SOURCE, commands, qualifier
-from .kinds import infer
+from .kinds import check, infer
 from .options import CompileOptions
 from .toolchain import Toolchain, arch_of, find_toolchain
 
@@ -40,7 +40,8 @@ def compile_traces(
 
 
 def entry_for(trace: Trace, route: str, kind: KernelType) -> Entry:
-    """How the text declares a kernel for a route."""
+    """How the text declares a kernel for a route; raises AT0306 for what the kind does not do."""
+    check(trace, kind)
     sync_address = kind.hard_sync and route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH
     return Entry(qualifier(route, kind), sync_address)
 

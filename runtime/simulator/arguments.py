@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import error
+from ...tracer.language.conversion import constant
 from ...tracer.language.dtypes import DataType
 from ...tracer.language.struct import plain
 from ...tracer.language.types import GlobalPointerType, StructType
 from ...tracer.trace import Trace
 from ..arguments import on_device
 from ..overlaps import Extent, overlapping
-from . import scalars
 from .memory import GlobalMemory, Space
 
 #: Distance of the addresses of unrelated arrays; more than any array has bytes.
@@ -112,4 +112,4 @@ def _scalar(name: str, value: Any, dtype: DataType) -> Any:
             f"the argument for `{name}` is {value}, which {dtype} cannot hold",
             hint="pass a NumPy integer of a wider dtype",
         )
-    return scalars.constant(value, dtype)
+    return constant(value, dtype)

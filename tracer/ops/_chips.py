@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..diagnostics import error
 from ..trace import Recorder
+from . import rules
 from .spec import Form, OpSpec
 
 
@@ -14,26 +14,16 @@ def on_chips(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder
     """The chip is of one of the architectures in `extra['arches']`; an overload may have fewer."""
     chip = recorder.trace.chip
     arches = spec.extra.get("form_arches", {}).get(form.name, spec.extra["arches"])
-    if chip.arch not in arches:
-        form_only = "" if arches is spec.extra["arches"] else " of this form"
-        raise _missing(spec, arches, recorder, form_only)
-
-
-def _missing(spec: OpSpec, arches: Iterable[str], recorder: Recorder, which: str = "") -> Exception:
-    chip = recorder.trace.chip
-    return error(
-        "AT0304",
-        f"{chip.name} (architecture {chip.arch}) has no {spec.name}{which}",
-        recorder.site(),
-        hint=f"chips of the architectures {', '.join(arches)} have it",
-    )
+    what = "" if arches is spec.extra["arches"] else "of this form"
+    if fault := rules.not_on_chip(spec, arches, chip, recorder.site(), what):
+        raise fault
 
 
 def of_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
     """The first operand is a dtype that the row's table has for the chip."""
     chip, dtypes = recorder.trace.chip, spec.dtypes
-    if chip.arch not in dtypes:
-        raise _missing(spec, dtypes, recorder)
+    if fault := rules.not_on_chip(spec, dtypes, chip, recorder.site()):
+        raise fault
     if args[0] not in dtypes[chip.arch]:
         rows = (f"{arch}: {', '.join(t.name for t in row)}" for arch, row in dtypes.items())
         raise error(

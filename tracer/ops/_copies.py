@@ -434,13 +434,8 @@ def _check_route(
             recorder.site(),
             hint=f"this form works {ways}",
         )
-    if chip.arch not in arches:
-        raise error(
-            "AT0304",
-            f"{chip.name} (architecture {chip.arch}) has no {spec.name} {what}",
-            recorder.site(),
-            hint=f"it is known of the architectures {', '.join(arches)}",
-        )
+    if fault := rules.not_on_chip(spec, arches, chip, recorder.site(), what):
+        raise fault
     if call.dtype not in way.dtypes.get(chip.arch, ()):
         table = "\n".join(
             f"{arch}: {', '.join(dtype.name for dtype in dtypes)}"

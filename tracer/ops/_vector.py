@@ -373,7 +373,7 @@ def _by_mask(spec: OpSpec, slots: Slots, args: tuple[Any, ...], site: Site) -> K
     mask = args[slots.amount]
     if isinstance(mask, Value):
         return _repeats(spec, slots, args, None, site)
-    fault = rules.bad_mask(spec, mask, _lane_dtype(slots, args), site)
+    fault = rules.bad_mask(spec, mask, _lane_dtype(slots, args), site, 0)
     return fault or _repeats(spec, slots, args, range(mask), site)
 
 
@@ -391,6 +391,8 @@ def _repeats(
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     known = known_strides(slots, args)
     fault = rules.bad_strides(spec, known, site)
+    if lanes:
+        fault = fault or rules.bad_step(spec, strides[0], lanes, args[0].dtype, site)
     if isinstance(repeat, Value):
         return fault
     fault = fault or rules.bad_repeat(spec, repeat, site)
@@ -405,6 +407,10 @@ def _repeats(
     for src, step in zip(tensors[1:], steps[1:], strict=True):
         both = (steps[0], step)
         if fault := rules.repeat_overlap(spec, tensors[0], src, lanes, repeat, both, site):
+            return fault
+    for k in slots.inputs:
+        both = (steps[0], steps[k])
+        if fault := rules.later_overlap(spec, k, tensors[0], tensors[k], lanes, repeat, both, site):
             return fault
     return None
 

@@ -23,6 +23,13 @@ FLAGS = 16
 SYNC_ALL_FLAGS = range(11, 15)
 FLAG_LIMIT = 15
 
+#: Modes that only kernels of cube and vector cores have, and between whom they are.
+BETWEEN = {
+    1: "the vector cores of one cube core",
+    2: "a cube core and its vector cores",
+    4: "a cube core and one of its vector cores",
+}
+
 _VECTOR = ("2201", "3510")
 _SOFT = ("2201", "3510", "2002", "1001")
 _WORKSPACES = (

@@ -142,7 +142,7 @@ def _by_mask(
         if not any(isinstance(word, Value) for word in mask):
             lanes = selected(mask, dtype)
     elif not isinstance(mask, Value):
-        if fault := rules.bad_mask(spec, mask, dtype, site):
+        if fault := rules.bad_mask(spec, mask, dtype, site, 0):
             return fault
         lanes = range(mask)
     if isinstance(repeat, Value):
