@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.twin.report import Report
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -25,9 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--twin"):
-        from tests.twin.compare import install
+        from tests.twin import compare
 
-        install()
+        compare.install()
+        report = Report("texts run by the twin", compare.COUNTS)
+        config.pluginmanager.register(report, "twin report")
 
 
 @pytest.fixture

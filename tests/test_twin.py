@@ -23,19 +23,9 @@ from tests.twin.build import run_text
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
-#: Samples whose kernels are compared, and why the others are not.
-COMPARED = (
-    "add", "add_framework", "bind_queue", "buf_pool", "double_buffer", "gelu", "layer_norm",
-    "local_mem_allocator", "local_tensor_auto", "reduce_sum", "softmax", "struct_args",
-)  # fmt: skip
-LEFT_OUT = {
-    "histogram": "the header has no gather_mask",
-    "quantize": "the header has no set_deq_scale",
-    "top_k": "the header has no mrg_sort",
-    "transpose": "the header has no trans_data_to_5hd",
-}
 #: Modules that samples share.
 NO_SAMPLES = frozenset({"row_tiles", "sample_main", "vector_add"})
+NAMES = sorted({path.stem for path in SAMPLES.glob("*.py")} - NO_SAMPLES)
 
 
 @pytest.fixture
@@ -57,23 +47,10 @@ def run_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ended.value.code
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", NAMES)
 def test_samples_run_as_text(name: str, compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run_sample(name, monkeypatch)
     assert set(compared) == {"compared"}
-
-
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_samples_that_the_header_lacks_calls_for(
-    name: str, compared: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_sample(name, monkeypatch)
-    assert set(compared) == {LEFT_OUT[name]}
-
-
-def test_every_sample_is_named() -> None:
-    names = {path.stem for path in SAMPLES.glob("*.py")}
-    assert names == {*COMPARED, *LEFT_OUT} | NO_SAMPLES
 
 
 def test_random_control_flow() -> None:

@@ -10,32 +10,46 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from asctrace.lowering.text import emit, kernel_name
+from asctrace.runtime.simulator.params import SimParams
+from asctrace.tracer.ops.spec import TABLE
 from asctrace.tracer.trace import Trace
 
 from .header import header
 from .machine import Machine, pack
 
-_FLAGS = ("-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off")
+#: How g++ compiles a text. Each library has variables of its own, and can be unloaded.
+FLAGS = (
+    "-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-gnu-unique",
+)  # fmt: skip
+#: What the CPU debugging of CANN defines: tensors print themselves only there.
+DEBUG = "-DASCENDC_CPU_DEBUG=1"
+
+
+class Launcher(NamedTuple):
+    """A compiled text: runs one block; whether its blocks may wait for one another."""
+
+    launch: Callable[[bytes, Any], int]
+    meets: bool
 
 
 def folder() -> Path:
     """Where compiled texts are kept for one user and one header."""
-    digest = hashlib.sha256(" ".join((*_FLAGS, header())).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(" ".join((*FLAGS, DEBUG, header())).encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"asctrace-twin-{os.getuid()}" / digest
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def _compiler(*arguments: Any) -> None:
-    done = subprocess.run(["g++", *_FLAGS, *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run(["g++", *FLAGS, DEBUG, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"g++ refuses the text:\n{done.stderr}")
 
 
-def _include() -> Path:
+def include() -> Path:
     """The folder with the header, compiled beforehand."""
     path = folder()
     precompiled = path / "kernel_operator.h.gch"
@@ -48,7 +62,7 @@ def _include() -> Path:
     return path
 
 
-def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Callable[[bytes], int]]:
+def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Launcher]:
     """Compile (text, symbol) pairs as one library; returns their launchers.
 
     Each text gets names of its own, so that the same kernel may occur twice.
@@ -65,7 +79,7 @@ def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Callable[[bytes], in
         )
     parts.append('extern "C" void bind(twin::Entry entry) { twin::entry = entry; }')
     source = "\n".join(parts)
-    path = _include()
+    path = include()
     digest = hashlib.sha256(source.encode()).hexdigest()[:24]
     library = path / f"{digest}.so"
     if not library.exists():
@@ -75,10 +89,16 @@ def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Callable[[bytes], in
         os.replace(own, library)
         own.with_suffix(".cpp").unlink()
     loaded = ctypes.CDLL(str(library))
-    return [_launcher(loaded, f"run{k}") for k in range(len(texts))]
+    return [_launcher(loaded, f"run{k}", meets(text)) for k, (text, _) in enumerate(texts)]
 
 
-def _launcher(loaded: ctypes.CDLL, name: str) -> Callable[..., int]:
+def meets(text: str) -> bool:
+    """Whether blocks may wait for one another."""
+    names = (spec.cpp for spec in TABLE.values() if "meets" in spec.extra)
+    return re.search(rf"\bAscendC::({'|'.join(names)})\b", text) is not None
+
+
+def _launcher(loaded: ctypes.CDLL, name: str, meets: bool) -> Launcher:
     function = loaded[name]
     function.argtypes = [ctypes.c_char_p]
     function.restype = ctypes.c_int32
@@ -88,21 +108,36 @@ def _launcher(loaded: ctypes.CDLL, name: str) -> Callable[..., int]:
         status: int = function(block)
         return status
 
-    return launch
+    return Launcher(launch, meets)
 
 
-def run_text(text: str, trace: Trace, args: Sequence[Any], blocks: int) -> None:
+def run_text(
+    text: str, trace: Trace, args: Sequence[Any], blocks: int, params: SimParams | None = None
+) -> None:
     """Compile one text and run it on arrays and numbers."""
-    (launch,) = compile_texts([(text, kernel_name(trace))])
-    run(launch, trace, args, blocks)
+    (launcher,) = compile_texts([(text, kernel_name(trace))])
+    run(launcher, trace, args, blocks, params)
 
 
-def run(launch: Callable[..., int], trace: Trace, args: Sequence[Any], blocks: int) -> None:
-    """Run a compiled text; `trace` is asked for the types of its parameters only."""
-    machine = Machine(trace, args)
-    machine.run(lambda block: launch(block, machine.entry), pack(trace, args), blocks)
+def run(
+    launcher: Launcher,
+    trace: Trace,
+    args: Sequence[Any],
+    blocks: int,
+    params: SimParams | None = None,
+) -> None:
+    """Run a compiled text; `trace` is asked for the chip and the types of its parameters only."""
+    machine = Machine(trace, args, params)
+    machine.run(
+        lambda block: launcher.launch(block, machine.entry),
+        pack(trace, args),
+        blocks,
+        launcher.meets,
+    )
 
 
-def run_trace(trace: Trace, args: Sequence[Any], blocks: int) -> None:
+def run_trace(
+    trace: Trace, args: Sequence[Any], blocks: int, params: SimParams | None = None
+) -> None:
     """Emit, compile and run."""
-    run_text(emit(trace), trace, args, blocks)
+    run_text(emit(trace), trace, args, blocks, params)

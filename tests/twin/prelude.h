@@ -2,6 +2,7 @@
 // are generated behind this from the op table (header.py).
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <tuple>
 #include <type_traits>
@@ -37,10 +38,10 @@ struct bfloat16_t {
 
 namespace twin {
 
-enum Kind : int32_t { ABSENT, INTEGER, FLOATING, OBJECT, POINTER, TYPE, GROUP, TEXT };
+enum Kind : int32_t { ABSENT, INTEGER, FLOATING, OBJECT, POINTER, TYPE, GROUP, TEXT, MEMORY };
 
 // One operand. `type` is the number of a dtype where there is one, `whole` a handle, an address, a
-// dtype or the number of operands that a group has.
+// dtype or the number of operands that a group has. Behind an array in memory comes its length.
 struct Operand {
     int32_t kind;
     int32_t type;
@@ -72,9 +73,20 @@ struct Object {
     mutable int32_t type = -1;
 };
 
+// The most numbers that a call writes by reference.
+constexpr int32_t OUTPUTS = 4;
+
 // What a call gave; it becomes what the text says it is.
 struct Result {
     Operand value;
+    Operand others[OUTPUTS - 1];
+
+    // The k-th number that is written by reference.
+    template <typename T>
+    void into(int32_t k, T& number) const
+    {
+        number = static_cast<T>((&value)[k].whole);
+    }
 
     template <typename T>
     operator T() const
@@ -117,18 +129,42 @@ public:
     template <typename T>
     void pointer(T* address)
     {
-        add(POINTER, Code<T>::value).whole = reinterpret_cast<int64_t>(address);
+        constexpr int32_t type = Code<std::conditional_t<std::is_void_v<T>, uint8_t, T>>::value;
+        add(POINTER, type).whole = reinterpret_cast<int64_t>(address);
     }
     template <typename T>
     void dtype()
     {
         add(TYPE).whole = Code<T>::value;
     }
-    void words(const uint64_t* mask)
+    template <typename T>
+    void numbers(const T* values, int32_t count)
     {
-        add(GROUP).whole = 2;
-        number(mask[0]);
-        number(mask[1]);
+        add(GROUP).whole = count;
+        for (int32_t k = 0; k < count; ++k) {
+            number(values[k]);
+        }
+    }
+    template <typename T, int32_t count>
+    void all(const T (&values)[count])
+    {
+        add(GROUP).whole = count;
+        for (const T& value : values) {
+            if constexpr (std::is_base_of_v<Object, T>) {
+                object(value);
+            } else if constexpr (std::is_arithmetic_v<T>) {
+                number(value);
+            } else {
+                value.add(*this);
+            }
+        }
+    }
+    // An array that the call may write, or keep.
+    template <typename T>
+    void memory(T* values, int64_t count)
+    {
+        add(MEMORY, Code<T>::value).whole = reinterpret_cast<int64_t>(values);
+        number(count);
     }
     void text(const char* chars) { add(TEXT).whole = reinterpret_cast<int64_t>(chars); }
     Result run()
@@ -147,13 +183,52 @@ private:
     Operand operands_[160];
 };
 
+// A view of a tensor from an element on.
+template <typename T, typename N>
+T slice(int32_t form, const T& tensor, N start)
+{
+    Call call(form);
+    call.object(tensor);
+    call.number(start);
+    call.add(ABSENT);
+    T view;
+    call.run_into(view);
+    return view;
+}
+
+// An object that Python keeps, made with numbers and members of enumerations.
+template <typename... N>
+void make(int32_t form, const Object& object, N... values)
+{
+    Call call(form);
+    (call.number(static_cast<int32_t>(values)), ...);
+    call.run_into(object);
+}
+
+// A value as printf takes it; an address is shown as the simulator has it.
+template <typename T>
+auto shown(int32_t form, T value)
+{
+    if constexpr (std::is_pointer_v<T> && !std::is_same_v<T, const char*>) {
+        Call call(form);
+        call.pointer(value);
+        return reinterpret_cast<const void*>(static_cast<uint64_t>(call.run()));
+    } else {
+        return value;
+    }
+}
+
 // -- launching ------------------------------------------------------------------------------------
 
-// The next argument of a block that is packed with natural alignment.
+// Where an argument starts: at a multiple of its alignment, at least 4.
+template <typename T>
+constexpr uintptr_t alignment = alignof(T) > 4 ? alignof(T) : 4;
+
+// The next argument of a block.
 template <typename T>
 T unpack(const char*& at)
 {
-    constexpr uintptr_t align = alignof(T);
+    constexpr uintptr_t align = alignment<T>;
     at = reinterpret_cast<const char*>((reinterpret_cast<uintptr_t>(at) + align - 1) / align * align);
     T value;
     std::memcpy(&value, at, sizeof(T));
@@ -179,14 +254,3 @@ int32_t launch(void (*kernel)(P...), const char* block)
 } // namespace twin
 
 extern "C" inline void twin_bind(twin::Entry entry) { twin::entry = entry; }
-
-namespace AscendC {
-
-template <typename... T>
-void printf(const char*, T...)
-{
-}
-
-inline void Trap() { throw twin::Trapped(); }
-
-} // namespace AscendC

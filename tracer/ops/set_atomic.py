@@ -116,6 +116,6 @@ GET_STORE_ATOMIC_CONFIG = register(
         "in `AtomicDtype`, 0 when the mode is off, and that of the operation in `AtomicOp`. The "
         "maximum and the minimum have no documented number.",
         (Form("get", ()),),
-        extra=MappingProxyType({**_CONFIGURED, "function": _Config, "declares": True}),
+        extra=MappingProxyType({**_CONFIGURED, "function": _Config, "declares": True, "outputs": 2}),
     )
 )
