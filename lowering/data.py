@@ -13,6 +13,7 @@ from ..tracer.trace import Op, Trace, Value
 from .calls import lowers, spell
 from .literals import literal
 from .names import identifier
+from .report import blocks
 from .scalars import Expression, converted
 
 if TYPE_CHECKING:
@@ -118,11 +119,12 @@ def struct_definitions(trace: Trace) -> str:
     found: dict[StructType, str] = {}
     for param in trace.params:
         _define(param.type, found)
-    for node in trace.walk():
-        if node.__class__ is Op:
-            result = node.result
-            if result is not None and result.type.__class__ in _DEFINED:
-                _define(result.type, found)
+    for nodes in blocks(trace):
+        for node in nodes:
+            if node.__class__ is Op:
+                result = node.result
+                if result is not None and result.type.__class__ in _DEFINED:
+                    _define(result.type, found)
     names = [type.cpp for type in found]
     for type in found:
         if names.count(type.cpp) > 1:

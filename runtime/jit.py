@@ -283,7 +283,9 @@ class Kernel:
         return Traced(self._find(args, kwargs)[0].trace)
 
     def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        return self._lowered(self._find(args, kwargs)[0])
+        # Around all stages: between two of them everything recorded would be looked at once more.
+        with paused:
+            return self._lowered(self._find(args, kwargs)[0])
 
     def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
         from .results import Compiled

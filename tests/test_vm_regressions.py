@@ -6,6 +6,8 @@ Each kernel stores what it computes; the expected values are what Python says.
 from __future__ import annotations
 
 import contextlib
+import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -903,6 +905,53 @@ def test_message_of_an_operator(op: str, other: Any) -> None:
     assert concrete(names["shown"]) == names["shown"]()
 
 
+_REFUSED_CALLS = """
+min() | max() | min(3) | min(1, 2, default=3) | max([1], [2], default=1) | max(default=1)
+min([], foo=1) | max(3, key=abs) | min("a", 3) | min([1, "a"], key=lambda v: v) | min([])
+map() | map(abs) | map(abs, 3) | map(abs, [1], key=3) | list(map(3, [1]))
+filter(abs) | filter(None, 3) | filter(None, [], 1) | list(filter(3, [1]))
+sorted() | sorted(3) | sorted([], foo=1) | sorted([], abs) | sorted([1, "a"], key=lambda v: v)
+functools.reduce(abs) | functools.reduce(max, 3) | functools.reduce(max, [])
+getattr(3) | getattr(3, 4) | hasattr(3) | hasattr(3, 4) | setattr(3, "a") | delattr(3)
+len() | len(3) | len(5, 6) | abs() | abs("x") | divmod(1) | divmod("a", 2) | pow(2) | pow("a", 2)
+sum() | sum(3) | sum(["a"], "") | sum([1], b"") | sum([[1], [2]]) | sum([1], start=[])
+round() | round("x") | any() | any(3) | all() | all(3) | hash() | hash([])
+zip(3) | zip([1], [2], strict=2) and 3 | list(zip([1], [1, 2], strict=True))
+enumerate() | enumerate(3) | enumerate([1], "x") | reversed() | reversed(3) | reversed({1})
+iter() | iter(3) | iter(3, 4) | next() | next(3) | next([]) | next(iter([]), 1, 2)
+isinstance(3) | isinstance(3, 4) | isinstance([], (int, 3)) | type() | type(1, 2)
+globals(1) | locals(1) | vars(3) | dir(1, 2) | super(3) | str(1, 2) | bool(1, 2)
+int("x") | int([]) | float("x") | float(1, 2) | list(3) | list(1, 2) | tuple(3) | set([[]])
+range() | range("x") | range(1, 2, 0) | range(1.5)
+"""
+
+
+@pytest.mark.parametrize("call", re.split(r" \| |\n", _REFUSED_CALLS.strip()))
+def test_refusal_of_a_builtin(call: str) -> None:
+    names: dict[str, Any] = {"functools": functools}
+    lines = ("def shown():", " try:", f"  return repr({call})", " except Exception as exc:")
+    exec("\n".join([*lines, "  return type(exc), str(exc)"]), names)
+    assert concrete(names["shown"]) == names["shown"]()
+
+
+def test_map_and_filter_ask_for_iterators_at_once() -> None:
+    class Log:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def __iter__(self) -> Any:
+            self.asked += 1
+            return iter([1, 2])
+
+    def shown() -> Any:
+        one, two = Log(), Log()
+        mapped, kept = map(abs, one), filter(None, two)
+        asked = one.asked, two.asked
+        return asked, list(mapped), list(kept), one.asked, two.asked
+
+    assert concrete(shown) == shown() == ((1, 1), [1, 2], [1, 2], 1, 1)
+
+
 def test_message_of_what_is_no_mapping() -> None:
     def shown() -> str:
         try:
@@ -950,3 +999,14 @@ def test_exception_being_handled_belongs_to_its_way() -> None:
         stored: list[int] = []
         kernel(stored.append, n, m)
         assert run(kernel, n, m) == stored
+
+
+def test_loop_that_an_arm_has_gone_round_is_traced_again() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        fuel = 2
+        while (fuel := fuel - 1) >= 0:
+            for _ in range(0, 2, 1):
+                assert -1000 <= n <= 1000
+        put(n + fuel)
+
+    assert run(kernel, 5) == [4]

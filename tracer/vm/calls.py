@@ -21,7 +21,7 @@ from ..trace import Value
 from .frame import Frame, Poison
 from .heap import KINDS
 from .objects import type_lookup
-from .special import SPECIAL
+from .special import SPECIAL, call_special
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -71,7 +71,7 @@ def call(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return function(*args, **kwargs)
     special = SPECIAL.get(id(function))
     if special is not None:
-        return special(vm, *args, **kwargs)
+        return call_special(vm, special, function, args, kwargs)
     if kind in _BUILTIN:
         return _call_builtin(vm, function, args, kwargs)
     if isinstance(function, type):
@@ -97,7 +97,7 @@ def _call_builtin(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: Any
     if owner is not None and _mutated(type(owner), name):
         vm.touch(owner)
         if name in ("extend", "update", "extendleft") and args:
-            from .special import items_of
+            from .protocols import items_of
 
             if not isinstance(args[-1], dict):
                 args = (*args[:-1], items_of(vm, args[-1]))

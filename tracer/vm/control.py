@@ -92,7 +92,8 @@ def run_region(
     An exception that the kernel raises here is a trap on the device; without `trap` (the loop may
     still be unrolled and the exception then be certain) it asks for that.
     """
-    saved = (vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base)
+    outer = (vm.block, vm.base)
+    saved = (frame.stops, frame.jumps, frame.pending, frame.pc, frame.snapshots)
     controls = len(vm.controls)
     if not controls:
         vm.base = before.heap
@@ -105,7 +106,8 @@ def run_region(
     try:
         return end_of_run(vm, frame, run_guarded(vm, frame, controls, trap), control)
     finally:
-        vm.block, frame.stops, frame.jumps, frame.pending, frame.pc, vm.base = saved
+        vm.block, vm.base = outer
+        frame.stops, frame.jumps, frame.pending, frame.pc, frame.snapshots = saved
         frame.depth -= 1
 
 

@@ -341,8 +341,15 @@ class Machine(Recorder):
                 close_dropped(self)
                 self.frame = frame
             _end(self.trace, end_of_run(self, frame, result))
-        except (KernelError, Signal):
+        except KernelError:
             raise
+        except Signal as signal:
+            raise error(
+                "AT0901",
+                f"nobody took a {type(signal).__name__}",
+                self.site(),
+                hint="please report this kernel",
+            ) from signal
         except RecursionError as exc:
             raise error(
                 "AT0112",

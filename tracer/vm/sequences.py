@@ -42,7 +42,7 @@ def compare(vm: Machine, op: str, a: Any, b: Any) -> Any:
 
 
 def _equal(vm: Machine, a: Any, b: Any) -> Any:
-    from .special import both
+    from .protocols import both
 
     if len(a) != len(b):
         return False
@@ -60,7 +60,7 @@ def _equal(vm: Machine, a: Any, b: Any) -> Any:
 
 def _ordered(vm: Machine, op: str, a: Any, b: Any) -> Any:
     """The first elements that differ decide; without any, the lengths."""
-    from .special import both, either
+    from .protocols import both, either
 
     result: Any = _PLAIN[op](len(a), len(b))
     strict = op[0]
@@ -74,6 +74,6 @@ def _ordered(vm: Machine, op: str, a: Any, b: Any) -> Any:
 
 
 def _truth(vm: Machine, value: Any) -> Any:
-    from .special import truth_of
+    from .protocols import truth_of
 
     return value if isinstance(value, Scalar | bool) else truth_of(vm, value)

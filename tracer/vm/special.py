@@ -1,13 +1,14 @@
 """Builtins that look at runtime values, call kernel code back, or see the calling frame.
 
-`SPECIAL` maps the id of a builtin to what the VM does instead; everything else runs natively.
+`SPECIAL` maps the id of a builtin to what the VM does instead; everything else runs natively. A
+call that the builtin would refuse goes to the builtin, which says why: `call_special` sees to wrong
+numbers and names of arguments, so the functions here have the signatures of the builtins.
 """
 
 from __future__ import annotations
 
 import collections.abc
 import functools
-import importlib
 from collections.abc import Callable
 from types import CellType
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,6 @@ import numpy as np
 
 from ..diagnostics import error
 from ..language import scalar
-from ..language.dtypes import bool_
-from ..language.ranges import range as asc_range
-from ..language.ranges import static_range
 from ..language.scalar import Scalar
 from ..ops import arith
 from ..trace import Value, describe
@@ -26,8 +24,8 @@ from . import pybuiltins
 from .generators import VMGenerator, advance
 from .heap import ReplayIterator
 from .objects import binary, get_attr, set_attr, type_lookup
+from .protocols import both, either, is_instance, is_iterable, items_of, iterator, truth_of
 from .ranges import RangeState, RuntimeRange
-from .sequences import holds_runtime
 from .text import RuntimeText, print_
 
 if TYPE_CHECKING:
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
 
 Special = Callable[..., Any]
 SPECIAL: dict[int, Special] = {}
+_MISSING: Any = object()
 
 
 def replaces(*originals: Any) -> Callable[[Special], Special]:
@@ -48,213 +47,16 @@ def replaces(*originals: Any) -> Callable[[Special], Special]:
     return add
 
 
-# -- truth, containment, iteration ----------------------------------------------------------------
-
-
-def truth_of(vm: Machine, value: Any) -> Any:
-    """`bool(value)` of a Python object: `__bool__`/`__len__` of kernel classes are interpreted."""
-    if isinstance(value, RuntimeText):
-        return True
-    cls = type(value)
-    for name in ("__bool__", "__len__"):
-        method = type_lookup(cls, name)
-        if method is not None:
-            if not vm.is_interpreted(method):
-                break
-            result = vm.call(method, (value,))
-            return scalar.truth(result) if isinstance(result, Scalar) else bool(result)
-    return bool(value)
-
-
-def contains(vm: Machine, item: Any, container: Any) -> Any:
-    """`item in container`: with runtime values a chain of comparisons."""
-    method = type_lookup(type(container), "__contains__")
-    if vm.is_interpreted(method):
-        result = vm.call(method, (container, item))
-        return result if isinstance(result, Scalar) else truth_of(vm, result)
-    if isinstance(container, RuntimeRange):
-        return _in_range(vm, item, container)
-    if isinstance(item, Scalar) and isinstance(container, range):
-        state = RuntimeRange(container.start, container.stop, container.step)
-        return _in_range(vm, item, state)
-    if isinstance(container, list | tuple | set | frozenset | dict) and (
-        _compares_specially(vm, item) or any(_compares_specially(vm, c) for c in container)
-    ):
-        found: Any = False
-        for element in container:
-            if element is item:
-                return True
-            equal = binary(vm, "==", element, item)
-            found = either(vm, found, equal if isinstance(equal, Scalar) else truth_of(vm, equal))
-            if found is True:
-                return True
-        return found
-    return item in container
-
-
-def _compares_specially(vm: Machine, value: Any) -> bool:
-    """Whether `==` of a value is more than CPython can do by itself."""
-    return holds_runtime(value) or vm.is_interpreted(type_lookup(type(value), "__eq__"))
-
-
-def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
-    if isinstance(r.step, Scalar):
-        raise error(
-            "AT0303",
-            "`in` a range with a runtime step is not supported",
-            vm.site(),
-            hint="compare with the bounds",
-        )
-    low, high = (r.start, r.stop) if r.step > 0 else (r.stop, r.start)
-    ops = ("<=", "<") if r.step > 0 else ("<", "<=")
-    inside = both(vm, binary(vm, ops[0], low, item), binary(vm, ops[1], item, high))
-    if r.step in (1, -1):
-        return inside
-    offset = binary(vm, "%", binary(vm, "-", item, r.start), r.step)
-    return both(vm, inside, binary(vm, "==", offset, 0))
-
-
-def either(vm: Machine, a: Any, b: Any) -> Any:
-    """`a or b` of bools, at run time or not, both computed."""
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return scalar.emit(arith.LOR, (scalar.truth(a), scalar.truth(b)), bool_)
-    if isinstance(a, Scalar):
-        return True if b else a
-    return True if a else b
-
-
-def both(vm: Machine, a: Any, b: Any) -> Any:
-    """`a and b` of bools, at run time or not, both computed."""
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return scalar.emit(arith.LAND, (scalar.truth(a), scalar.truth(b)), bool_)
-    if isinstance(a, Scalar):
-        return a if b else False
-    return b if a else False
-
-
-def iterator(vm: Machine, value: Any) -> Any:
-    """`iter(value)`."""
-    cls = type(value)
-    if cls is range:
-        return RangeState(value.start, value.stop, value.step, "auto", value)
-    if cls is RuntimeRange:
-        return RangeState(value.start, value.stop, value.step, "loop", value)
-    if cls is asc_range:
-        return RangeState(value.start, value.stop, value.step, "loop", value)
-    if cls is static_range:
-        for bound in (value.start, value.stop, value.step):
-            if isinstance(bound, Scalar):
-                raise error(
-                    "AT0107",
-                    f"asc.static_range with the runtime bound {describe(bound)}",
-                    vm.site(),
-                    hint="only a constant range can be unrolled: use range or asc.range",
-                )
-        return RangeState(value.start, value.stop, value.step, "unroll", value)
-    if cls is RangeState:
-        return value
-    method = type_lookup(cls, "__iter__")
-    if vm.is_interpreted(method):
-        return vm.call(method, (value,))
-    if method is None and isinstance(value, Scalar):
-        iter(value)
-    if method is None:
-        getter = type_lookup(cls, "__getitem__")
-        if vm.is_interpreted(getter):
-            return vm.call(pybuiltins.sequence_iterator, (value,))
-    return iter(value)
-
-
-def replayable(vm: Machine, found: Any) -> Any:
-    """An iterator whose consumption can be undone: native ones are wrapped."""
-    if isinstance(found, VMGenerator | ReplayIterator | RangeState):
-        return found
-    if vm.is_interpreted(type_lookup(type(found), "__next__")):
-        return found
-    return ReplayIterator(found, vm)
-
-
-def items_of(vm: Machine, value: Any, limit: int | None = None) -> Any:
-    """The elements of an iterable as a list (at most `limit`)."""
-    if type(value) in (list, tuple) and limit is None:
-        return value
-    source = iterator(vm, value)
-    if source.__class__ is RangeState:
-        return list(value if isinstance(value, range) else iter(source.source))
-    items: list[Any] = []
-    while limit is None or len(items) < limit:
-        try:
-            items.append(advance(vm, source))
-        except StopIteration:
-            break
-    return items
-
-
-def delete_item(vm: Machine, container: Any, index: Any) -> None:
-    """`del container[index]`."""
-    method = type_lookup(type(container), "__delitem__")
-    if vm.is_interpreted(method):
-        vm.call(method, (container, index))
-    else:
-        del container[index]
-
-
-# -- pattern matching -----------------------------------------------------------------------------
-
-
-def is_sequence(value: Any) -> bool:
-    """Whether `case [...]` may match."""
-    return isinstance(value, collections.abc.Sequence) and not isinstance(
-        value, str | bytes | bytearray
-    )
-
-
-def is_mapping(value: Any) -> bool:
-    """Whether `case {...}` may match."""
-    return isinstance(value, collections.abc.Mapping)
-
-
-def match_keys(subject: Any, keys: tuple[Any, ...]) -> Any:
-    """Values of the keys as a tuple, or None."""
-    if not all(k in subject for k in keys):
-        return None
-    return tuple(subject[k] for k in keys)
-
-
-def match_class(
-    vm: Machine, subject: Any, cls: Any, count: int, names: tuple[str, ...]
-) -> tuple[Any, ...] | None:
-    """Attributes for `case Class(...)`, or None."""
-    if not isinstance_(vm, subject, cls):
-        return None
-    found: list[Any] = []
-    if count:
-        match_args = getattr(cls, "__match_args__", None)
-        if match_args is None and count == 1:
-            found.append(subject)
-        elif match_args is None or len(match_args) < count:
-            allowed = 0 if match_args is None else len(match_args)
-            raise TypeError(
-                f"{cls.__name__}() accepts {allowed} positional sub-patterns ({count} given)"
-            )
-        else:
-            names = (*match_args[:count], *names)
+def call_special(
+    vm: Machine, special: Special, native: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the VM does instead of a builtin."""
     try:
-        found += [get_attr(vm, subject, name) for name in names]
-    except AttributeError:
-        return None
-    return tuple(found)
-
-
-def import_from(vm: Machine, module: Any, name: str) -> Any:
-    """`from module import name`."""
-    try:
-        return get_attr(vm, module, name)
-    except AttributeError:
-        try:
-            return importlib.import_module(f"{module.__name__}.{name}")
-        except ImportError:
-            raise ImportError(f"cannot import name {name!r} from {module.__name__!r}") from None
+        return special(vm, *args, **kwargs)
+    except TypeError as exc:
+        if exc.__traceback__ is not None and exc.__traceback__.tb_next is not None:
+            raise
+    return native(*args, **kwargs)
 
 
 # -- numbers --------------------------------------------------------------------------------------
@@ -292,28 +94,31 @@ def bool__(vm: Machine, *args: Any) -> Any:
 
 
 @replaces(abs)
-def abs_(vm: Machine, value: Any) -> Any:
+def abs_(vm: Machine, value: Any, /) -> Any:
     method = type_lookup(type(value), "__abs__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else abs(value)
 
 
 @replaces(round)
-def round_(vm: Machine, value: Any, digits: Any = None) -> Any:
-    if _runtime(value, digits):
+def round_(vm: Machine, number: Any, ndigits: Any = None) -> Any:
+    if _runtime(number, ndigits):
         raise error(
             "AT0303",
             "round() of a runtime value is not supported",
             vm.site(),
             hint="int(x + 0.5) rounds a non-negative x; the vector cast has rounding modes",
         )
-    return round(value) if digits is None else round(value, digits)
+    return round(number) if ndigits is None else round(number, ndigits)
 
 
 def _extremum(native: Any, spec: Any, fallback: Any) -> Special:
-    def run(vm: Machine, *args: Any, **kwargs: Any) -> Any:
+    def run(vm: Machine, first: Any, /, *rest: Any, **kwargs: Any) -> Any:
+        args = (first, *rest)
+        if not kwargs.keys() <= {"key", "default"} or (rest and "default" in kwargs):
+            return native(*args, **kwargs)
         if kwargs.get("key") is not None:
             return vm.call(fallback, args, kwargs)
-        items = args if len(args) > 1 else items_of(vm, args[0])
+        items = args if rest else items_of(vm, first)
         if not _runtime(*items):
             if any(_has_kernel_order(vm, v) for v in items):
                 return vm.call(fallback, args, kwargs)
@@ -338,15 +143,17 @@ max_ = SPECIAL[id(max)] = _extremum(max, arith.MAX, pybuiltins.max_)
 
 
 @replaces(sum)
-def sum_(vm: Machine, items: Any, start: Any = 0) -> Any:
+def sum_(vm: Machine, iterable: Any, /, start: Any = 0) -> Any:
+    if isinstance(start, str | bytes | bytearray):
+        return sum((), start)
     result = start
-    for item in items_of(vm, items):
+    for item in items_of(vm, iterable):
         result = binary(vm, "+", result, item)
     return result
 
 
 @replaces(divmod)
-def divmod_(vm: Machine, a: Any, b: Any) -> Any:
+def divmod_(vm: Machine, a: Any, b: Any, /) -> Any:
     if _runtime(a, b):
         return binary(vm, "//", a, b), binary(vm, "%", a, b)
     return divmod(a, b)
@@ -361,7 +168,7 @@ def pow_(vm: Machine, base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 @replaces(any)
-def any_(vm: Machine, items: Any) -> Any:
+def any_(vm: Machine, items: Any, /) -> Any:
     result: Any = False
     for item in _lazily(vm, items):
         result = either(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
@@ -371,7 +178,7 @@ def any_(vm: Machine, items: Any) -> Any:
 
 
 @replaces(all)
-def all_(vm: Machine, items: Any) -> Any:
+def all_(vm: Machine, items: Any, /) -> Any:
     result: Any = True
     for item in _lazily(vm, items):
         result = both(vm, result, item if isinstance(item, Scalar) else truth_of(vm, item))
@@ -446,7 +253,7 @@ _reversed_iterator = _iterator_maker(reversed)
 
 
 @replaces(reversed)
-def reversed_(vm: Machine, value: Any) -> Any:
+def reversed_(vm: Machine, value: Any, /) -> Any:
     if isinstance(value, RuntimeRange) and value.unit_step():
         last = binary(vm, "-", value.stop, value.step)
         return RuntimeRange(last, binary(vm, "-", value.start, value.step), -value.step)
@@ -460,14 +267,16 @@ def reversed_(vm: Machine, value: Any) -> Any:
 
 
 @replaces(enumerate)
-def enumerate_(vm: Machine, items: Any, start: int = 0) -> Any:
-    return ReplayIterator(enumerate(_native_iterable(vm, items), start), vm)
+def enumerate_(vm: Machine, iterable: Any, start: int = 0) -> Any:
+    return ReplayIterator(enumerate(_native_iterable(vm, iterable), start), vm)
 
 
 @replaces(iter)
-def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
-    if sentinel:
-        return vm.call(pybuiltins.call_iterator, (value, *sentinel))
+def iter_(vm: Machine, value: Any, sentinel: Any = _MISSING, /) -> Any:
+    if sentinel is not _MISSING:
+        if not callable(value):
+            return iter(value, sentinel)
+        return vm.call(pybuiltins.call_iterator, (value, sentinel))
     found = iterator(vm, value)
     if isinstance(found, VMGenerator | ReplayIterator):
         return found
@@ -484,7 +293,9 @@ def iter_(vm: Machine, value: Any, *sentinel: Any) -> Any:
 
 
 @replaces(next)
-def next_(vm: Machine, source: Any, *default: Any) -> Any:
+def next_(vm: Machine, source: Any, default: Any = _MISSING, /) -> Any:
+    if not isinstance(source, collections.abc.Iterator):
+        return next(source)
     if not isinstance(source, VMGenerator | ReplayIterator) and vm.controls:
         method = type_lookup(type(source), "__next__")
         if not vm.is_interpreted(method):
@@ -497,22 +308,40 @@ def next_(vm: Machine, source: Any, *default: Any) -> Any:
     try:
         return advance(vm, source)
     except StopIteration:
-        if default:
-            return default[0]
-        raise
+        if default is _MISSING:
+            raise
+        return default
 
 
-def _python(function: Any) -> Special:
-    def run(vm: Machine, *args: Any, **kwargs: Any) -> Any:
-        return vm.call(function, args, kwargs)
+def _source(vm: Machine, value: Any) -> Any:
+    """An iterable as `map` and others take it: what iterates is asked for at once."""
+    if vm.is_interpreted(type_lookup(type(value), "__iter__")):
+        return iterator(vm, value)
+    return value if is_iterable(value) else iter(value)
 
-    return run
+
+@replaces(map)
+def map_(vm: Machine, function: Any, iterable: Any, /, *iterables: Any) -> Any:
+    sources = [_source(vm, value) for value in (iterable, *iterables)]
+    return vm.call(pybuiltins.map_, (function, *sources))
 
 
-SPECIAL[id(map)] = _python(pybuiltins.map_)
-SPECIAL[id(filter)] = _python(pybuiltins.filter_)
-SPECIAL[id(sorted)] = _python(pybuiltins.sorted_)
-SPECIAL[id(functools.reduce)] = _python(pybuiltins.reduce_)
+@replaces(filter)
+def filter_(vm: Machine, function: Any, iterable: Any, /) -> Any:
+    return vm.call(pybuiltins.filter_, (function, _source(vm, iterable)))
+
+
+@replaces(sorted)
+def sorted_(vm: Machine, iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    return vm.call(pybuiltins.sorted_, (iterable,), {"key": key, "reverse": reverse})
+
+
+@replaces(functools.reduce)
+def reduce_(vm: Machine, function: Any, iterable: Any, initial: Any = _MISSING, /) -> Any:
+    if not is_iterable(iterable):
+        return functools.reduce(function, iterable)
+    given = () if initial is _MISSING else (initial,)
+    return vm.call(pybuiltins.reduce_, (function, iterable, *given))
 
 
 def _collect(native: Any) -> Special:
@@ -542,25 +371,22 @@ def type_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
 
 
 @replaces(isinstance)
-def isinstance_(vm: Machine, value: Any, classes: Any) -> bool:
-    if isinstance(value, Scalar):
-        stand_in: Any = {"f": 0.5, "b": True}.get(value.type.kind, 2)
-        return isinstance(stand_in, classes) or isinstance(value, classes)
-    return isinstance(value, classes)
+def isinstance_(vm: Machine, value: Any, classes: Any, /) -> bool:
+    return is_instance(value, classes)
 
 
 @replaces(getattr)
-def getattr_(vm: Machine, obj: Any, name: Any, *default: Any) -> Any:
+def getattr_(vm: Machine, obj: Any, name: Any, default: Any = _MISSING, /) -> Any:
     try:
         return get_attr(vm, obj, name)
     except AttributeError:
-        if default:
-            return default[0]
-        raise
+        if default is _MISSING:
+            raise
+        return default
 
 
 @replaces(hasattr)
-def hasattr_(vm: Machine, obj: Any, name: Any) -> bool:
+def hasattr_(vm: Machine, obj: Any, name: Any, /) -> bool:
     try:
         get_attr(vm, obj, name)
     except AttributeError:
@@ -569,7 +395,7 @@ def hasattr_(vm: Machine, obj: Any, name: Any) -> bool:
 
 
 @replaces(setattr, object.__setattr__)
-def setattr_(vm: Machine, obj: Any, name: Any, value: Any) -> None:
+def setattr_(vm: Machine, obj: Any, name: Any, value: Any, /) -> None:
     if vm.is_interpreted(type_lookup(type(obj), "__setattr__")):
         vm.touch(obj)
         object.__setattr__(obj, name, value)
@@ -578,13 +404,13 @@ def setattr_(vm: Machine, obj: Any, name: Any, value: Any) -> None:
 
 
 @replaces(delattr)
-def delattr_(vm: Machine, obj: Any, name: Any) -> None:
+def delattr_(vm: Machine, obj: Any, name: Any, /) -> None:
     vm.touch(obj)
     delattr(obj, name)
 
 
 @replaces(len)
-def len_(vm: Machine, value: Any) -> Any:
+def len_(vm: Machine, value: Any, /) -> Any:
     if isinstance(value, RuntimeRange) and value.unit_step():
         low, high = (value.start, value.stop)[:: value.step]
         return max_(vm, binary(vm, "-", high, low), 0)
@@ -614,11 +440,14 @@ def globals_(vm: Machine) -> Any:
     return vm.frame.globals
 
 
-@replaces(locals, vars)
-def locals_(vm: Machine, *args: Any) -> Any:
-    if args:
-        return vars(*args)
+@replaces(locals)
+def locals_(vm: Machine) -> Any:
     return vm.local_names()
+
+
+@replaces(vars)
+def vars_(vm: Machine, *args: Any) -> Any:
+    return vars(*args) if args else vm.local_names()
 
 
 @replaces(dir)
@@ -637,7 +466,7 @@ def eval_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
 
 
 @replaces(hash)
-def hash_(vm: Machine, value: Any) -> Any:
+def hash_(vm: Machine, value: Any, /) -> Any:
     method = type_lookup(type(value), "__hash__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else hash(value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...trace import Value
-from .. import special
+from .. import protocols
 from ..frame import NULL, Frame
 from ..objects import binary, get_attr, get_item, inplace, lookup_method, set_attr, set_item, unary
 from ..text import format_value, join_text
@@ -94,7 +94,7 @@ def is_op(vm: Machine, frame: Frame, invert: bool) -> None:
 @handles("CONTAINS_OP")
 def contains_op(vm: Machine, frame: Frame, invert: bool) -> None:
     container = frame.stack.pop()
-    found = special.contains(vm, frame.stack[-1], container)
+    found = protocols.contains(vm, frame.stack[-1], container)
     frame.stack[-1] = unary(vm, "not", found) if invert else found
 
 
@@ -114,7 +114,7 @@ def store_subscr(vm: Machine, frame: Frame, arg: Any) -> None:
 def delete_subscr(vm: Machine, frame: Frame, arg: Any) -> None:
     index, container = frame.stack.pop(), frame.stack.pop()
     vm.touch(container)
-    special.delete_item(vm, container, index)
+    protocols.delete_item(vm, container, index)
 
 
 # -- containers and text --------------------------------------------------------------------------
@@ -208,24 +208,18 @@ def map_add(vm: Machine, frame: Frame, i: int) -> None:
 @handles("LIST_EXTEND")
 def list_extend(vm: Machine, frame: Frame, i: int) -> None:
     items = frame.stack.pop()
-    if not is_iterable(items):
+    if not protocols.is_iterable(items):
         kind = type(items).__name__
         raise TypeError(f"Value after * must be an iterable, not {kind}")
     vm.touch(frame.stack[-i])
-    frame.stack[-i].extend(special.items_of(vm, items))
-
-
-def is_iterable(value: Any) -> bool:
-    """Whether CPython takes it for an iterable; a runtime value refuses in its own words."""
-    kind = type(value)
-    return isinstance(value, Value) or hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")
+    frame.stack[-i].extend(protocols.items_of(vm, items))
 
 
 @handles("SET_UPDATE")
 def set_update(vm: Machine, frame: Frame, i: int) -> None:
     items = frame.stack.pop()
     vm.touch(frame.stack[-i])
-    frame.stack[-i].update(special.items_of(vm, items))
+    frame.stack[-i].update(protocols.items_of(vm, items))
 
 
 @handles("DICT_UPDATE")
@@ -275,7 +269,7 @@ def _unpacked(vm: Machine, value: Any, limit: int | None = None) -> Any:
     if isinstance(value, Value):
         iter(value)  # type: ignore[call-overload]
     try:
-        return special.items_of(vm, value, limit)
+        return protocols.items_of(vm, value, limit)
     except TypeError:
         if hasattr(type(value), "__iter__"):
             raise
@@ -321,20 +315,20 @@ def get_len(vm: Machine, frame: Frame, arg: Any) -> None:
 
 @handles("MATCH_SEQUENCE")
 def match_sequence(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack.append(special.is_sequence(frame.stack[-1]))
+    frame.stack.append(protocols.is_sequence(frame.stack[-1]))
 
 
 @handles("MATCH_MAPPING")
 def match_mapping(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack.append(special.is_mapping(frame.stack[-1]))
+    frame.stack.append(protocols.is_mapping(frame.stack[-1]))
 
 
 @handles("MATCH_KEYS")
 def match_keys(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack.append(special.match_keys(frame.stack[-2], frame.stack[-1]))
+    frame.stack.append(protocols.match_keys(frame.stack[-2], frame.stack[-1]))
 
 
 @handles("MATCH_CLASS")
 def match_class(vm: Machine, frame: Frame, n: int) -> None:
     names, cls, subject = frame.stack.pop(), frame.stack.pop(), frame.stack.pop()
-    frame.stack.append(special.match_class(vm, subject, cls, n, names))
+    frame.stack.append(protocols.match_class(vm, subject, cls, n, names))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import error
 from ...ops.spec import OpFunction
-from .. import special
+from .. import protocols
 from ..calls import call as call_any
 from ..frame import NULL, RETURN, YIELD, Frame
 from ..generators import VMGenerator, advance
 from ..loops import for_range
 from ..ranges import RangeState
 from ._table import handles
-from .data import callee, is_iterable, take
+from .data import callee, take
 
 if TYPE_CHECKING:
     from ..machine import Machine
@@ -68,10 +68,10 @@ def call_kw(vm: Machine, frame: Frame, n: int) -> None:
 def call_ex(vm: Machine, frame: Frame, has_kwargs: bool) -> None:
     kwargs = dict(frame.stack.pop()) if has_kwargs else {}
     items = frame.stack.pop()
-    if not is_iterable(items):
+    if not protocols.is_iterable(items):
         called, kind = callee(frame.stack[-2], frame.stack[-1]), type(items).__name__
         raise TypeError(f"{called} argument after * must be an iterable, not {kind}")
-    frame.stack.append(_invoke(vm, frame, list(special.items_of(vm, items)), kwargs))
+    frame.stack.append(_invoke(vm, frame, list(protocols.items_of(vm, items)), kwargs))
 
 
 @handles("RETURN_VALUE")
@@ -132,7 +132,7 @@ def set_function_attribute(vm: Machine, frame: Frame, flag: int) -> None:
 
 @handles("GET_ITER")
 def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
-    frame.stack[-1] = special.replayable(vm, special.iterator(vm, frame.stack[-1]))
+    frame.stack[-1] = protocols.replayable(vm, protocols.iterator(vm, frame.stack[-1]))
 
 
 @handles("FOR_ITER")
@@ -156,7 +156,7 @@ def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
 def return_generator(vm: Machine, frame: Frame, arg: Any) -> Any:
     frame.pc += 1
     if frame.code.slot_names[:1] == (".0",):
-        frame.slots[0] = special.replayable(vm, frame.slots[0])
+        frame.slots[0] = protocols.replayable(vm, frame.slots[0])
     frame.retval = VMGenerator(vm, frame)
     return RETURN
 
@@ -170,7 +170,7 @@ def yield_value(vm: Machine, frame: Frame, arg: Any) -> Any:
 @handles("GET_YIELD_FROM_ITER")
 def get_yield_from_iter(vm: Machine, frame: Frame, arg: Any) -> None:
     if not isinstance(frame.stack[-1], VMGenerator):
-        frame.stack[-1] = special.iterator(vm, frame.stack[-1])
+        frame.stack[-1] = protocols.iterator(vm, frame.stack[-1])
 
 
 @handles("SEND")
@@ -197,7 +197,7 @@ def import_name(vm: Machine, frame: Frame, name: str) -> None:
 
 @handles("IMPORT_FROM")
 def import_from(vm: Machine, frame: Frame, name: str) -> None:
-    frame.stack.append(special.import_from(vm, frame.stack[-1], name))
+    frame.stack.append(protocols.import_from(vm, frame.stack[-1], name))
 
 
 @handles("LOAD_BUILD_CLASS")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...language.scalar import Scalar, truth
 from ...trace import Value
-from .. import special
+from .. import protocols
 from ..control import Snapshot, branch
 from ..frame import STOP, Frame, Poison
 from ._table import handles
@@ -30,7 +30,8 @@ def loop_header(vm: Machine, frame: Frame, arg: Any) -> Any:
         frame.stops = frame.program.flow.next_round(frame.pc, frame.stops)
     vm.count_step("a loop decided while tracing")
     vm.journaling = True
-    frame.snapshots[frame.pc] = Snapshot(vm, frame)
+    # A new dict: that of the code around an arm stays as it is.
+    frame.snapshots = {**frame.snapshots, frame.pc: Snapshot(vm, frame)}
     return None
 
 
@@ -47,7 +48,7 @@ def decide(vm: Machine, frame: Frame, value: Any) -> Any:
         return truth(value)
     if isinstance(value, Value):
         return True
-    return special.truth_of(vm, value)
+    return protocols.truth_of(vm, value)
 
 
 @handles("POP_JUMP_IF_TRUE")
