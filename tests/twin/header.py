@@ -28,6 +28,8 @@ _OBJECTS = {
     "handle": "TBufHandle", "list_desc": "ListTensorDesc", "opt_pool": "Pool",
 }  # fmt: skip
 _OWNERS = {**_TEMPLATES, **_OBJECTS}
+#: Kinds of parameters that are element types.
+_DTYPES = ("dtype", "opt_dtype")
 #: Enumerations whose members C++ spells without their class, those outside of the namespace, and
 #: those with another name.
 _UNSCOPED = {"PipeID": "pipe_t"}
@@ -151,7 +153,7 @@ class _Signature:
     def __init__(self, overload: Overload, inside: tuple[Param, ...]) -> None:
         spec, form, plan, _ = overload
         self.templates = [
-            f"typename E{k}" if form.params[k].kind.endswith("dtype") else f"auto E{k}"
+            f"typename E{k}" if form.params[k].kind in _DTYPES else f"auto E{k}"
             for k in plan.templates
         ]
         self.templates[:0] = [f"typename Q{k}" for k in plan.typed]
@@ -174,7 +176,7 @@ class _Signature:
         elif param.role == "template":
             self.packing.append(
                 f"call.dtype<E{k}>();"
-                if param.kind.endswith("dtype")
+                if param.kind in _DTYPES
                 else f"call.number(static_cast<int32_t>(E{k}));"
             )
         elif param.role == "set_mask":
@@ -208,7 +210,7 @@ def _signatures(overload: Overload) -> list[_Signature]:
 def _function(number: int, overload: Overload, signature: _Signature) -> str:
     spec, form, plan, _ = overload
     result, ending = "twin::Result", "return call.run();"
-    dtype = next((k for k in plan.templates if form.params[k].kind == "dtype"), None)
+    dtype = next((k for k in plan.templates if form.params[k].kind in _DTYPES), None)
     if spec.pure and dtype is not None and spec.method and form.params[0].kind == "local":
         # It may be written where it is used, so its type has to be known.
         result = f"LocalTensor<E{dtype}>"

@@ -205,7 +205,8 @@ void make(int32_t form, const Object& object, N... values)
     call.run_into(object);
 }
 
-// A value as printf takes it; an address is shown as the simulator has it.
+// A value as the device's printf takes it: numbers in 64 bits. An address is shown as the simulator
+// has it.
 template <typename T>
 auto shown(int32_t form, T value)
 {
@@ -213,6 +214,10 @@ auto shown(int32_t form, T value)
         Call call(form);
         call.pointer(value);
         return reinterpret_cast<const void*>(static_cast<uint64_t>(call.run()));
+    } else if constexpr (std::is_integral_v<T>) {
+        return static_cast<std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>(value);
+    } else if constexpr (std::is_same_v<T, half> || std::is_same_v<T, bfloat16_t>) {
+        return static_cast<float>(value);
     } else {
         return value;
     }
