@@ -125,7 +125,7 @@ def run(
     args: Sequence[Any],
     blocks: int,
     params: SimParams | None = None,
-) -> None:
+) -> Machine:
     """Run a compiled text; `trace` is asked for the chip and the types of its parameters only."""
     machine = Machine(trace, args, params)
     machine.run(
@@ -134,6 +134,7 @@ def run(
         blocks,
         launcher.meets,
     )
+    return machine
 
 
 def run_trace(

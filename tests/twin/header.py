@@ -156,10 +156,12 @@ class _Signature:
             f"typename E{k}" if form.params[k].kind in _DTYPES else f"auto E{k}"
             for k in plan.templates
         ]
-        self.templates[:0] = [f"typename Q{k}" for k in plan.typed]
-        if plan.set_mask is not None:
+        switch = [] if plan.set_mask is None else ["bool M = true"]
+        if plan.typed:
+            self.templates[:0] = [*(f"typename Q{k}" for k in plan.typed), *switch]
+        elif switch:
             self.templates += [f"typename P{k} = void" for k in range(len(plan.types))]
-            self.templates.append("bool M = true")
+            self.templates += switch
         self.params: list[str] = []
         self.packing: list[str] = []
         for k, param in enumerate(form.params):

@@ -18,6 +18,7 @@ from asctrace.runtime.simulator.meeting import Seat, Team, Wait
 from asctrace.runtime.simulator.memory import GlobalMemory
 from asctrace.runtime.simulator.params import SimParams
 from asctrace.runtime.simulator.program import block_order
+from asctrace.tracer.diagnostics import error
 from asctrace.tracer.language.types import GlobalPointerType, StructType
 from asctrace.tracer.language.dtypes import DataType
 from asctrace.tracer.trace import Trace
@@ -92,7 +93,7 @@ def check(status: int, calls: Calls) -> None:
         assert calls.error is not None
         raise calls.error
     if status == 2:
-        raise AssertionError("the kernel's own check stopped it")
+        raise error("AT0205", "the kernel's own check stopped it", hint="a trap in the text")
 
 
 class _Seat:
