@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from asctrace.lowering.text import emit
 from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.trace import Trace
 from tests.differential import run_examples
+from tests.test_block_sync import MEETINGS, by_events, ring, ring_arguments
 from tests.twin import compare
 from tests.twin.build import run_text
 
@@ -55,6 +57,64 @@ def test_samples_run_as_text(name: str, compared: Any, monkeypatch: pytest.Monke
 
 def test_random_control_flow() -> None:
     assert run_examples("twin", 12, 20261129) == 12
+
+
+# -- blocks that wait for one another -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("meet", MEETINGS)
+def test_blocks_that_wait(meet: Any, compared: Any) -> None:
+    args = ring_arguments(4, meet)
+    asc.jit(ring)[4](*args)
+    np.testing.assert_array_equal(args[3], np.roll(args[0], -args[0].size // 4))
+    assert set(compared) == {"compared"}
+
+
+def test_a_set_that_the_text_lacks_is_waited_for_for_ever() -> None:
+    args = ring_arguments(3, by_events)
+    trace = asc.jit(ring).trace(*args).trace
+    text = emit(trace)
+    assert text.count("IBSet<") == 2
+    text = re.sub(r".*IBSet<.*\n", "", text, count=1)
+    with pytest.raises(KernelError, match="AT0212.*waits for ever"):
+        run_text(text, trace, [*args[:4], 1], 3)
+
+
+# -- what is printed ------------------------------------------------------------------------------
+
+
+def says(x: asc.GlobalAddress, n: int, f: float, half: bool) -> None:
+    tensor = asc.GlobalTensor()
+    tensor.set_global_buffer(x)
+    print("n =", n, "f =", f, "100%", half)
+    asc.printf("%d %ld %f %x\n", n, n, f, n)
+    asc.dump_tensor(tensor, n, 4)
+
+
+def test_prints_are_compared(compared: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    asc.jit(says)[1](np.arange(8, dtype=np.float16), -7, 0.1, True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["n = -7 f = 0.1 100% True", "-7 -7 0.100000 fffffff9"]
+    assert lines[2].startswith("DumpTensor: desc=4294967289, ")
+    assert lines[3:] == ["[0.000000, 1.000000, 2.000000, 3.000000]"]
+    assert set(compared) == {"compared"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"n = %d', '"m = %d'), ("n, n, f, n", "n, n, f + 1, n"), ("%f 100", "%.1f 1000")],
+)
+def test_a_fault_in_what_is_printed_is_seen(
+    before: str, after: str, compared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(trace: Trace, *args: Any) -> None:
+        text = emit(trace)
+        assert before in text
+        run_text(text.replace(before, after, 1), trace, *args)
+
+    monkeypatch.setattr(compare, "run_trace", wrong)
+    with pytest.raises(KernelError, match="the text prints"):
+        asc.jit(says)[1](np.arange(8, dtype=np.float16), -7, 0.1, True)
 
 
 # -- faults of lowering ---------------------------------------------------------------------------
