@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.twin.report import Report
-
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -30,8 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.twin import compare
 
         compare.install()
-        report = Report("texts run by the twin", compare.COUNTS)
-        config.pluginmanager.register(report, "twin report")
+        config.pluginmanager.register(compare.Plugin(), "twin")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from asctrace.runtime.simulator import SimParams, compile_trace, memory
 from asctrace.runtime.simulator.program import simulate
 from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.language.dtypes import DataType
-from asctrace.tracer.language.types import GlobalPointerType, StructType
+from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.ops.spec import TABLE, Form, OpSpec
 from asctrace.tracer.trace import Trace
 from tests.lowering_kit import Kernel
@@ -77,9 +77,7 @@ def simulated(trace: Trace, args: list[Any]) -> Outcome:
 
 
 def as_text(launcher: Any, trace: Trace, args: list[Any]) -> Outcome:
-    return outcome(
-        trace, args, lambda: memories(run(launcher, trace, args, 1, PARAMS).calls.core)
-    )
+    return outcome(trace, args, lambda: memories(run(launcher, trace, args, 1, PARAMS).calls.core))
 
 
 def examples(family: str) -> list[tuple[OpSpec, Form, Trace]]:

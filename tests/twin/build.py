@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,12 +42,24 @@ def folder() -> Path:
     """Where compiled texts are kept for one user and one header."""
     digest = hashlib.sha256(" ".join((*FLAGS, DEBUG, header())).encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"asctrace-twin-{os.getuid()}" / digest
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.is_dir():
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget(path)
     return path
 
 
+def _forget(new: Path) -> None:
+    """Remove what other headers left that nobody has added to for a day."""
+    for other in new.parent.iterdir():
+        with contextlib.suppress(OSError):
+            if other != new and time.time() - other.stat().st_mtime > 24 * 3600:
+                shutil.rmtree(other)
+
+
 def _compiler(*arguments: Any) -> None:
-    done = subprocess.run(["g++", *FLAGS, DEBUG, *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run(
+        ["g++", *FLAGS, DEBUG, *map(str, arguments)], capture_output=True, text=True
+    )
     if done.returncode:
         raise AssertionError(f"g++ refuses the text:\n{done.stderr}")
 

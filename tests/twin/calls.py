@@ -28,7 +28,13 @@ from asctrace.tracer.language import enums
 from asctrace.tracer.language.dtypes import DataType, int32
 from asctrace.tracer.language.enums import MEMORY
 from asctrace.tracer.language.scalar import Scalar
-from asctrace.tracer.language.structs import MrgSort4Info, MrgSortSrcList, ShapeInfo, StructArg, VdeqInfo
+from asctrace.tracer.language.structs import (
+    MrgSort4Info,
+    MrgSortSrcList,
+    ShapeInfo,
+    StructArg,
+    VdeqInfo,
+)
 from asctrace.tracer.language.tensor import LocalTensor
 from asctrace.tracer.language.types import ArrayType, GlobalPointerType
 from asctrace.tracer.ops.debug import PRINTF
@@ -197,13 +203,11 @@ class _Reading:
 
     def _group(self, param: Param) -> Any:
         parts = self._parts(param)
-        cls = _STRUCTS.get(param.kind) or (
-            STRUCTS[param.kind] if param.kind in STRUCTS else None
-        )
-        if cls is not None:
-            return _struct(cls, parts)
         if param.kind == "slices":
             return tuple(_struct(STRUCTS["slice"], part) for part in parts)
+        for structs in (_STRUCTS, STRUCTS):
+            if param.kind in structs:
+                return _struct(structs[param.kind], parts)
         return parts
 
     def _parts(self, param: Param) -> tuple[Any, ...]:

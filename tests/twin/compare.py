@@ -12,24 +12,43 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
+from asctrace.lowering.text import emit, kernel_name
 from asctrace.runtime import simulator
 from asctrace.tracer.trace import Trace
 
-from .build import run_trace
+from .build import Launcher, compile_texts, run
+from .report import Report
 
 #: Kernels compared, and those that the simulator refuses.
 COUNTS: Counter[str] = Counter()
 _before = simulator.simulate
 
 
+class Simulated(NamedTuple):
+    """A simulation: its arguments, what the arrays held before and behind it, what it printed."""
+
+    trace: Trace
+    args: tuple[Any, ...]
+    blocks: int
+    params: Any
+    before: list[Any]
+    behind: list[Any]
+    printed: str
+
+
+#: Simulations that are not checked yet; None: each is checked at once.
+_pending: list[Simulated] | None = None
+
+
 def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
-    """`simulator.simulate`, checked by the twin, which runs on the same arrays as they were."""
+    """`simulator.simulate`, checked by the twin."""
     before = copies(args)
     try:
         with _printing() as printed:
@@ -39,18 +58,55 @@ def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None)
         raise
     finally:
         sys.stdout.write(printed.getvalue())
-    trace = program.trace
-    ours = copies(args)
-    _put(args, before)
+    done = Simulated(
+        program.trace, tuple(args), blocks, params, before, copies(args), printed.getvalue()
+    )
+    if _pending is None:
+        check([done])
+    else:
+        _pending.append(done)
+    return result
+
+
+def check(simulations: Sequence[Simulated]) -> None:
+    """Compile the texts as one library and run them; fails where one does something else."""
+    texts = {emit(done.trace): kernel_name(done.trace) for done in simulations}
+    launchers = dict(zip(texts, compile_texts(list(texts.items())), strict=True))
+    for done in simulations:
+        _check(done, launchers[emit(done.trace)])
+        COUNTS["compared"] += 1
+
+
+def _check(done: Simulated, launcher: Launcher) -> None:
+    """Run a text on the same arrays as they were, which have what they have again behind it."""
+    now = copies(done.args)
+    _put(done.args, done.before)
     try:
         with _printing() as out:
-            run_trace(trace, args, blocks, params)
-        same(trace, ours, args, "the text")
-        assert_same_print(printed.getvalue(), out.getvalue())
+            run(launcher, done.trace, done.args, done.blocks, done.params)
+        same(done.trace, done.behind, done.args, "the text")
+        assert_same_print(done.printed, out.getvalue())
     finally:
-        _put(args, ours)
-    COUNTS["compared"] += 1
-    return result
+        _put(done.args, now)
+
+
+class Plugin(Report):
+    """Checks what a test has simulated when it has been called, all at once."""
+
+    def __init__(self) -> None:
+        super().__init__("texts run by the twin", COUNTS)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Part of the test, so that it fails."""
+        global _pending
+        _pending = []
+        try:
+            result = yield
+            check(_pending)
+        finally:
+            _pending = None
+        return result
 
 
 def _printing() -> contextlib.redirect_stdout[io.StringIO]:

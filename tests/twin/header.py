@@ -170,9 +170,7 @@ class _Signature:
             self.templates.append(f"typename O{k}")
             self.params.append(f"O{k}& o{k}")
 
-    def _add(
-        self, overload: Overload, k: int, param: Param, inside: tuple[Param, ...]
-    ) -> None:
+    def _add(self, overload: Overload, k: int, param: Param, inside: tuple[Param, ...]) -> None:
         if overload.spec.method and k == 0:
             self.packing.append("call.object(*this);")
         elif param.role == "template":

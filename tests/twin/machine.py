@@ -19,8 +19,8 @@ from asctrace.runtime.simulator.memory import GlobalMemory
 from asctrace.runtime.simulator.params import SimParams
 from asctrace.runtime.simulator.program import block_order
 from asctrace.tracer.diagnostics import error
-from asctrace.tracer.language.types import GlobalPointerType, StructType
 from asctrace.tracer.language.dtypes import DataType
+from asctrace.tracer.language.types import GlobalPointerType, StructType
 from asctrace.tracer.trace import Trace
 
 from .calls import Arrays, Calls, Operand
@@ -40,9 +40,7 @@ Kernel = Callable[[bytes], int]
 class Machine:
     """Runs a compiled kernel. `trace` gives the chip and the parameters' types only."""
 
-    def __init__(
-        self, trace: Trace, args: Sequence[Any], params: SimParams | None = None
-    ) -> None:
+    def __init__(self, trace: Trace, args: Sequence[Any], params: SimParams | None = None) -> None:
         self._trace = trace
         self._params = params or SimParams()
         self._arrays = Arrays(self._place(trace, args))

@@ -120,6 +120,8 @@ GET_STORE_ATOMIC_CONFIG = register(
         (Form("get", ()),),
         result=_pair,
         checks=(on_chips,),
-        extra=MappingProxyType({**_CONFIGURED, "function": _Config, "declares": True, "outputs": 2}),
+        extra=MappingProxyType(
+            {**_CONFIGURED, "function": _Config, "declares": True, "outputs": 2}
+        ),
     )
 )
