@@ -81,6 +81,43 @@ def test_a_set_that_the_text_lacks_is_waited_for_for_ever() -> None:
         run_text(text, trace, [*args[:4], 1], 3)
 
 
+# -- what the twin found --------------------------------------------------------------------------
+
+
+@asc.jit
+def tenths(x: asc.GlobalAddress, z: asc.GlobalAddress) -> None:
+    x_gm, z_gm = asc.GlobalTensor(), asc.GlobalTensor()
+    x_gm.set_global_buffer(x)
+    z_gm.set_global_buffer(z)
+    a = x_gm.get_value(0)
+    z_gm.set_value(0, a == 0.1)
+    z_gm.set_value(1, a * 0.1 == 0.00999)
+    if a <= 0.1:
+        z_gm.set_value(2, 1)
+
+
+@pytest.mark.parametrize("dtype", [asc.float16, asc.bfloat16], ids=str)
+def test_constants_beside_16_bit_floats_are_rounded_to_them(dtype: Any, compared: Any) -> None:
+    x, z = np.full(4, 0.1).astype(dtype.np), np.zeros(4, np.int32)
+    tenths[1](x, z)
+    assert z.tolist() == [1, int(x[0] * x[0] == dtype.np.type(0.00999)), 1, 0]
+    assert set(compared) == {"compared"}
+
+
+def test_what_cpp_does_not_define_is_counted(compared: Any) -> None:
+    @asc.jit
+    def kernel(x: asc.GlobalAddress, f: float) -> None:
+        tensor = asc.GlobalTensor()
+        tensor.set_global_buffer(x)
+        tensor.set_value(0, f)
+
+    x = np.zeros(2, np.int32)
+    kernel[1](x, 1e10)
+    assert x[0] == 2**31 - 1
+    (reason,) = compared
+    assert reason.startswith("not defined by C++: a float too large for an integer")
+
+
 # -- what is printed ------------------------------------------------------------------------------
 
 

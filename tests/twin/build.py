@@ -23,10 +23,14 @@ from asctrace.tracer.trace import Trace
 from .header import header
 from .machine import Machine, pack
 
-#: How g++ compiles a text. Each library has variables of its own, and can be unloaded.
+#: How g++ compiles a text. Each library has variables of its own, and can be unloaded. What C++
+#: does not define is told of in `prelude.h`, without libubsan.
 FLAGS = (
     "-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-gnu-unique",
+    "-fsanitize=float-cast-overflow,integer-divide-by-zero",
 )  # fmt: skip
+#: Behind the source of a library.
+LIBRARIES = ("-nodefaultlibs", "-lstdc++", "-lm", "-lgcc_s", "-lgcc", "-lc")
 #: What the CPU debugging of CANN defines: tensors print themselves only there.
 DEBUG = "-DASCENDC_CPU_DEBUG=1"
 
@@ -40,7 +44,9 @@ class Launcher(NamedTuple):
 
 def folder() -> Path:
     """Where compiled texts are kept for one user and one header."""
-    digest = hashlib.sha256(" ".join((*FLAGS, DEBUG, header())).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(" ".join((*FLAGS, *LIBRARIES, DEBUG, header())).encode()).hexdigest()[
+        :16
+    ]
     path = Path(tempfile.gettempdir()) / f"asctrace-twin-{os.getuid()}" / digest
     if not path.is_dir():
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -100,7 +106,7 @@ def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Launcher]:
     if not library.exists():
         own = path / f"{digest}.{os.getpid()}"
         own.with_suffix(".cpp").write_text(source)
-        _compiler("-shared", "-I", path, own.with_suffix(".cpp"), "-o", own)
+        _compiler("-shared", "-I", path, own.with_suffix(".cpp"), "-o", own, *LIBRARIES)
         os.replace(own, library)
         own.with_suffix(".cpp").unlink()
     loaded = ctypes.CDLL(str(library))

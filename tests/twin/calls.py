@@ -57,6 +57,8 @@ _STRUCTS: dict[str, Any] = {
     "opt_shape_info": ShapeInfo,
 }
 
+#: `twin::REBOUND`.
+_REBOUND = -2
 #: What is left of a budget that the twin does not have.
 _PLENTY = 10**9
 
@@ -445,6 +447,7 @@ class Calls:
             result.kind, result.whole = POINTER, self.arrays.start(memory) + offset
         else:
             result.kind, result.whole = OBJECT, len(self.objects)
+            result.type = _REBOUND if made.op.result is None else -1
             self.objects.append((value, static))
 
 
@@ -490,4 +493,7 @@ def _struct(cls: Any, parts: tuple[Any, ...]) -> StructArg:
 
 
 def _number(operand: Any) -> Any:
-    return operand.real if operand.kind == FLOATING else operand.whole
+    if operand.kind == FLOATING:
+        return operand.real
+    wraps = operand.whole < 0 and operand.type >= 0 and DTYPES[operand.type].kind == "u"
+    return operand.whole + 2**64 if wraps else operand.whole

@@ -217,9 +217,10 @@ def _function(number: int, overload: Overload, signature: _Signature) -> str:
     elif outputs(spec):
         fills = " ".join(f"result.into({k}, o{k});" for k in range(outputs(spec)))
         result, ending = "void", f"const twin::Result result = call.run(); {fills}"
-    elif spec.result is None and plan.rebinds >= 0:
+    elif plan.rebinds >= 0:
+        # Some forms of a row give a result, others change an object.
         target = "*this" if spec.method and plan.rebinds == 0 else f"p{plan.rebinds}"
-        result, ending = "void", f"call.run_into({target});"
+        ending = f"return call.run_or_into({target});"
     head = f"template <{', '.join(signature.templates)}>\n" if signature.templates else ""
     const = " const" if spec.method else ""
     body = (f"twin::Call call({number});", *signature.packing, ending)

@@ -85,11 +85,19 @@ class Machine:
         team.run(self._arrays.values, blocks)
 
 
+class Undefined(Exception):
+    """The text does something whose result C++ does not define."""
+
+
 def check(status: int, calls: Calls) -> None:
     """Raise what ended a kernel that did not come to its end."""
     if status == 1:
         assert calls.error is not None
         raise calls.error
+    if status == 3:
+        raise Undefined("a float too large for an integer, or the smallest integer divided by -1")
+    if status == 4:
+        raise AssertionError("the text divides by zero")
     if status == 2:
         raise error("AT0205", "the kernel's own check stopped it", hint="a trap in the text")
 

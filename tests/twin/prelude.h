@@ -1,6 +1,8 @@
 // What emitted kernels need of a C++ compiler for the host. The classes and functions of AscendC
 // are generated behind this from the op table (header.py).
 #pragma once
+#include <csetjmp>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -72,6 +74,9 @@ struct Object {
     mutable int64_t handle = -1;
     mutable int32_t type = -1;
 };
+
+// The type of a result that is what an operand is now.
+constexpr int32_t REBOUND = -2;
 
 // The most numbers that a call writes by reference.
 constexpr int32_t OUTPUTS = 4;
@@ -176,6 +181,15 @@ public:
         return result;
     }
     void run_into(const Object& object) { object.handle = run().value.whole; }
+    // Python says whether it gives a result or what an operand is now.
+    Result run_or_into(const Object& object)
+    {
+        const Result result = run();
+        if (result.value.type == REBOUND) {
+            object.handle = result.value.whole;
+        }
+        return result;
+    }
 
 private:
     int32_t form_;
@@ -241,21 +255,47 @@ T unpack(const char*& at)
     return value;
 }
 
-// 0: done; 1: Python refused a call; 2: a trap.
+// Where a kernel is left that does what C++ does not define.
+inline thread_local sigjmp_buf undefined;
+
+// What the processor raises for the smallest integer divided by -1.
+inline void overflow(int) { siglongjmp(undefined, 3); }
+
+// 0: done; 1: Python refused a call; 2: a trap; 3: a conversion or a quotient that no integer holds;
+// 4: a division by zero.
 template <typename... P>
 int32_t launch(void (*kernel)(P...), const char* block)
 {
     std::tuple<P...> values{unpack<P>(block)...};
-    try {
-        std::apply(kernel, values);
-    } catch (Stop) {
-        return 1;
-    } catch (Trapped) {
-        return 2;
+    const auto before = std::signal(SIGFPE, overflow);
+    int32_t status = sigsetjmp(undefined, 1);
+    if (status == 0) {
+        try {
+            std::apply(kernel, values);
+        } catch (Stop) {
+            status = 1;
+        } catch (Trapped) {
+            status = 2;
+        }
     }
-    return 0;
+    std::signal(SIGFPE, before);
+    return status;
 }
 
 } // namespace twin
 
 extern "C" inline void twin_bind(twin::Entry entry) { twin::entry = entry; }
+
+// What g++ calls for a float that becomes an integer that cannot hold it, and for a divisor of 0.
+extern "C" {
+__attribute__((used, visibility("hidden"))) inline void
+__ubsan_handle_float_cast_overflow(void*, void*)
+{
+    siglongjmp(twin::undefined, 3);
+}
+__attribute__((used, visibility("hidden"))) inline void
+__ubsan_handle_divrem_overflow(void*, void*, void*)
+{
+    siglongjmp(twin::undefined, 4);
+}
+}
