@@ -29,8 +29,10 @@ class Commenter:
     def __init__(self, options: TextOptions) -> None:
         self._options = options
         self.active = options.comments or options.source_lines or options.line_directives
-        self._lines = options.source_lines or options.line_directives
-        self._code: Any = None
+        #: Whether there is something to say of each line, else of each function only.
+        self.each = options.source_lines or options.line_directives
+        #: The code of the last statement.
+        self.code: Any = None
         self._helper = ""
         self._place: tuple[str, int] = ("", 0)
 
@@ -39,14 +41,14 @@ class Commenter:
         assert site is not None
         out: list[str] = []
         code = site[0]
-        if code is not self._code:
-            self._code = code
+        if code is not self.code:
+            self.code = code
             helper = _helper_name(site)
             if helper != self._helper:
                 self._helper = helper
                 if helper and self._options.comments:
                     out.append(f"// {helper}")
-        if self._lines:
+        if self.each:
             self._mark_line(site, out)
         return out
 

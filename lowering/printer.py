@@ -55,7 +55,7 @@ class Printer(Writer):
         self._leave(outer)
 
     def _steps(self, steps: list[tuple[int, Any, Any]]) -> None:
-        lines, pad, marks = self.lines, self._pad, self._marks
+        lines, pad, marks, commenter = self.lines, self._pad, self._marks, self._commenter
         for fate, node, plan in steps:
             if fate == OTHER:
                 self._print[node.__class__](node)
@@ -64,8 +64,9 @@ class Printer(Writer):
                 self._inline(node, *(plan.text or writer(plan))(self, node, plan))
                 continue
             # In front of the text: some calls write their lines themselves.
-            if marks and node.site is not None:
-                self.mark(node.site)
+            site = node.site
+            if marks and site is not None and (site[0] is not commenter.code or commenter.each):
+                self.mark(site)
             text = (plan.text or writer(plan))(self, node, plan)
             if fate == STATEMENT:
                 if text:  # else the call has written its lines itself

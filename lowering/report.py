@@ -24,14 +24,14 @@ def buffer_bytes(row: BufferInfo) -> int | None:
     return None if num is None or each is None else num * each
 
 
-def buffers(trace: Trace) -> list[BufferInfo]:
+def buffers(trace: Trace, results: set[int] | None = None) -> list[BufferInfo]:
     """The rows of the buffer table that the finished trace has.
 
     Code that is traced more than once (a loop's body) leaves a row each time: the last one counts,
-    and only if its owner is still there.
+    and only if its owner is still there. `results`: the ids of the results that may be owners.
     """
     alive = {id(row.owner) for row in trace.buffers}
-    missing = alive - _results(trace)
+    missing = alive - (_results(trace) if results is None else results)
     if missing:
         alive -= missing - {
             id(arg) for node in trace.walk() if isinstance(node, Op) for arg in node.args

@@ -166,24 +166,26 @@ class Uses:
         info, reads = self.info, self._reads
         seq = self._seq
         steps: list[tuple[int, Any, Plan | None]] = []
-        for node in reversed(body.nodes):
+        kept = 0
+        op: Any
+        for op in reversed(body.nodes):
             seq -= 1
-            if node.__class__ is not Op:
+            if op.__class__ is not Op:
                 self._seq = seq
-                if self._visit[node.__class__](node, body):
-                    steps.append((OTHER, node, None))
-                    body.kept += 1
+                if self._visit[op.__class__](op, body):
+                    steps.append((OTHER, op, None))
+                    kept += 1
                 seq = self._seq
                 continue
-            op: Any = node
             plan = PLANS.get((id(op.spec), id(op.form))) or plan_of(op)
-            use = None if op.result is None else info.get(id(op.result))
+            result = op.result
+            use = None if result is None else info.get(id(result))
             pos, at = seq, body
             if use is None:
                 if plan.pure:
                     continue
                 fate = CONSTRUCT if plan.construct else STATEMENT
-                body.kept += 1
+                kept += 1
             else:
                 use[AT] = seq
                 if plan.pure and use[COUNT] == 1 and self._inlines(op, use, body):
@@ -191,8 +193,8 @@ class Uses:
                     pos, at = use[LAST], use[BODY]
                 else:
                     fate = CONSTRUCT if plan.construct else BIND
-                    body.kept += 1
-                    if use[BODY] is not body or id(op.result) in self._pending:
+                    kept += 1
+                    if use[BODY] is not body or id(result) in self._pending:
                         self._settle(op, use, body, seq)
             steps.append((fate, op, plan))
             args = op.args
@@ -225,6 +227,7 @@ class Uses:
                 info[id(args[k])][COUNT] += 1
         steps.reverse()
         body.steps = steps
+        body.kept += kept
         self._seq = seq
 
     def _inlines(self, op: Op, use: list[Any], body: Body) -> bool:

@@ -18,10 +18,15 @@ SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
 
 def outcome(
-    fn: Callable[..., Any], args: tuple[Any, ...], schedule: str, seed: int, blocks: int = 1
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    schedule: str,
+    seed: int,
+    blocks: int = 1,
+    **options: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Findings of a launch and copies of the arrays after it."""
-    kernel = asc.jit(fn, sim=asc.SimParams(schedule=schedule, seed=seed))
+    """Findings of a launch and copies of the arrays after it; `options` are those of `asc.jit`."""
+    kernel = asc.jit(fn, sim=asc.SimParams(schedule=schedule, seed=seed), **options)
     copies = [np.copy(a) if isinstance(a, np.ndarray) else a for a in args]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -604,17 +604,23 @@ def test_what_is_known_while_tracing(call: Any, soc: str, code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize(("call", "code"), [
-    (lambda: asc.cross_core_set_flag(0, 1, PipeID.PIPE_MTE3), "AT0307"),
-    (lambda: asc.cross_core_set_flag(0, 2, PipeID.PIPE_MTE3), "AT0307"),
-    (lambda: asc.sync_all(False), "AT0212"),
+@pytest.mark.parametrize(("call", "soc", "code", "text"), [
+    (lambda: asc.cross_core_set_flag(0, 1, PipeID.PIPE_MTE3), CHIPS[0], "AT0307",
+     "cross_core_set_flag in mode 1, which is between the vector cores of one cube core"),
+    (lambda: asc.cross_core_wait_flag(0, 2, PipeID.PIPE_MTE3), CHIPS[0], "AT0307",
+     "cross_core_wait_flag in mode 2, which is between a cube core and its vector cores"),
+    (lambda: asc.cross_core_set_flag(0, 4, PipeID.PIPE_S), CHIPS[1], "AT0307",
+     "cross_core_set_flag in mode 4, which is between a cube core and one of its vector cores"),
+    (lambda: asc.sync_all(False), CHIPS[0], "AT0212",
+     "sync_all(is_aiv_only=False) waits for ever"),
 ])  # fmt: skip
-def test_what_needs_cube_cores(call: Any, code: str) -> None:
+def test_what_needs_cube_cores(call: Any, soc: str, code: str, text: str) -> None:
     def kernel(gm: asc.GlobalAddress):
         call()
 
-    (found,) = outcome(kernel, (np.zeros(8, np.int32),), "program", 0, 2)[0]
+    (found,) = outcome(kernel, (np.zeros(8, np.int32),), "program", 0, 2, soc=soc)[0]
     assert found.code == code
+    assert found.message.startswith(text)
 
 
 # -- the text -------------------------------------------------------------------------------------

@@ -45,6 +45,17 @@ def test_never_freed_after_deque_names_the_deque() -> None:
     assert said(found) == ("AT0202", "warning", f"a tensor of {QUE} is never freed", [2])
 
 
+def test_never_freed_names_the_places_on_both_paths() -> None:
+    found = only("""
+        if n > 0:
+            t = que.alloc_tensor(f32)
+        else:
+            t = que.alloc_tensor(f32)
+    """)
+    assert said(found) == ("AT0202", "warning", f"a tensor of {QUE} is never freed", [2, 4])
+    assert found.notes[0][0] == "on another path this one"
+
+
 def test_never_taken() -> None:
     found = only("""
         t = que.alloc_tensor(f32)

@@ -397,6 +397,23 @@ def test_kind_of_a_kernel_with_a_barrier() -> None:
     assert kinds == [KernelType.MIX_AIV_1_0, KernelType.AIV_ONLY, KernelType.MIX_AIV_1_0]
 
 
+def test_flags_between_two_kinds_of_cores_need_both(made: Cann) -> None:
+    def kernel(out):
+        asc.cross_core_set_flag(0, 1, asc.PipeID.PIPE_MTE3)
+
+    out = np.zeros(64, np.int32)
+    with pytest.raises(asc.KernelError) as caught:
+        asc.jit(kernel, backend="npu").compile(out)
+    (found,) = caught.value.findings
+    assert found.code == "AT0306"
+    assert found.message == (
+        "cross_core_set_flag in mode 1, which is between the vector cores of one cube core, in a "
+        "kernel of kind MIX_AIV_1_0"
+    )
+    mixed = asc.jit(kernel, backend="npu", kernel_type=KernelType.MIX_AIC_1_2).compile(out)
+    assert mixed.program.kind is KernelType.MIX_AIC_1_2
+
+
 def test_kind_is_an_option(made: Cann) -> None:
     def kernel(out):
         pass

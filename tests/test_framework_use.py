@@ -355,6 +355,22 @@ def test_allocator(capsys: pytest.CaptureFixture[str]) -> None:
     assert "AT0104" in broken(kernel, 100_000)
 
 
+def test_a_memory_has_one_allocator() -> None:
+    @asc.jit
+    def kernel(second: asc.ConstExpr[Any]):
+        first = asc.LocalMemAllocator()
+        other = asc.LocalMemAllocator(second)
+        print(first.get_cur_addr(), other.get_cur_addr())
+
+    kernel.lower(asc.Hardware.L1)
+    with pytest.raises(asc.KernelError) as caught:
+        kernel.lower(asc.Hardware.UB)
+    (found,) = caught.value.findings
+    assert found.code == "AT0108"
+    assert "is another LocalMemAllocator of UB; a kernel has one a memory" in found.message
+    assert [span.line - found.spans[1].line for span in found.spans] == [1, 0]
+
+
 def test_views_sizes_and_casts(capsys: pytest.CaptureFixture[str]) -> None:
     @asc.jit
     def kernel(x: asc.GlobalAddress, n: int):

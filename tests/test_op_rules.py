@@ -123,7 +123,7 @@ def test_numpy_integers_are_constants() -> None:
     [
         (lambda k, t: add(t, t, t, -1), "AT0108: add of -1 elements"),
         (lambda k, t: add(t, t, t, 1025), "AT0201: add reaches 1025 elements of `t` "),
-        (lambda k, t: add(t, t, t, 0, 1, STRIDES()), "AT0108: add with a mask of 0 elements"),
+        (lambda k, t: add(t, t, t, -1, 1, STRIDES()), "AT0108: add with a mask of -1 elements"),
         (lambda k, t: add(t, t, t, 65, 1, STRIDES()), "AT0108: add with a mask of 65 elements"),
         (lambda k, t: add(t, t, t, 64, 256, STRIDES()), "AT0108: add with 256 repeats"),
         (
@@ -206,6 +206,42 @@ def test_partial_overlap_is_refused(call: Any, shared: int) -> None:
     assert "hint: read and write the very same elements, or keep the two apart" in text
 
 
+_IN_PLACE = asc.UnaryRepeatParams(1, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype", "shared"),
+    [
+        (lambda t: add(t, t, t[512:], 64, 5, STRIDES(1, 1, 1, 0, 0, 8)), asc.float32, 256),
+        (lambda t: add(t[64:], t, t[512:], 64, 5, STRIDES()), asc.float32, 1024),
+        (lambda t: add(t, t[512:], t, 128, 2, STRIDES(1, 1, 1, 0, 8, 0)), asc.int16, 256),
+        (lambda t: asc.div(t, t[512:], t, 64, 2, STRIDES(1, 1, 1, 0, 8, 0)), asc.float32, 256),
+        (lambda t: asc.adds(t, t, 1.0, 8, 2, _IN_PLACE), asc.float32, 32),
+        (lambda t: asc.axpy(t, t[512:], 1.0, [3, 0], 2, _IN_PLACE), asc.float32, 8),
+        (lambda t: asc.exp(t[8:], t, 8, 3, asc.UnaryRepeatParams(1, 1, 1, 1)), asc.float32, 64),
+    ],
+)
+def test_a_repeat_reads_nothing_of_earlier_ones(call: Any, dtype: Any, shared: int) -> None:
+    text = said(lambda k, t: call(t), dtype)
+    assert "error AT0117: " in text
+    assert f"in later repeats: they share {shared} bytes" in text
+    assert "hint: only add, sub, mul, max, min, add_relu and sub_relu of float16, int32 and" in text
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: add(t, t[512:], t[512:], 64, 1, STRIDES(0, 1, 1)),
+        lambda t: asc.duplicate(t, 1.0, 64, 1, 0, 8),
+        lambda t: asc.copy(t, t[512:], 9, 1, asc.CopyRepeatParams(0, 1, 8, 8)),
+    ],
+)
+def test_blocks_of_a_destination_lie_apart(call: Any) -> None:
+    text = said(lambda k, t: call(t))
+    assert "error AT0108: " in text
+    assert "with 0 blocks between the blocks of a repeat of dst" in text
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -213,7 +249,11 @@ def test_partial_overlap_is_refused(call: Any, shared: int) -> None:
         lambda k, t: add(t, t[64:], t[128:], 64),
         lambda k, t: add(t, t[8:], t[512:], 8),
         lambda k, t: add(t, t[8:], t[16:], 8, 2, STRIDES(1, 1, 1, 3, 3, 3)),
-        lambda k, t: add(t, t, t[512:], 64, 5, STRIDES(1, 1, 1, 0, 0, 8)),
+        lambda k, t: add(t, t[512:], t, 64, 5, STRIDES(1, 1, 1, 0, 8, 0)),
+        lambda k, t: add(t, t[512:], t, 64, 5, STRIDES(1, 1, 1, 8, 8, 0)),
+        lambda k, t: add(t, t[64:], t[512:], 64, 5, STRIDES()),
+        lambda k, t: asc.copy(t, t[512:], 8, 2, asc.CopyRepeatParams(0, 0, 1, 1)),
+        lambda k, t: asc.adds(t, t[512:], 1.0, 64, 5, asc.UnaryRepeatParams(1, 1, 0, 8)),
         lambda k, t: add(t, t[8:], t[512:], [0xFF, 0], 1, STRIDES()),
         lambda k, t: add(t, t[8:], t[512:], [0xFF00, 0], 1, STRIDES(1, 0, 1)),
         lambda k, t: add(t, t[k.scalar("n") :], t, 64),
@@ -245,6 +285,34 @@ def test_overlap_that_only_the_run_shows() -> None:
         kernel[1](x, 8)
     assert x.tolist() == list(range(128))
     kernel[1](x, 64)
+    assert x[:64].tolist() == [2 * i + 64 for i in range(64)]
+
+
+@pytest.mark.parametrize(("which", "right"), [(1, False), (2, True)])
+def test_sums_over_repeats_that_only_the_run_shows(which: int, right: bool) -> None:
+    @asc.jit
+    def kernel(x, repeat):
+        x_gm = asc.GlobalTensor()
+        x_gm.set_global_buffer(x)
+        t = asc.LocalTensor(x.dtype, VECIN, 0, 256)
+        asc.data_copy(t, x_gm, 256)
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
+        if which == 2:
+            asc.add(t, t[64:], t, 64, repeat, STRIDES(1, 1, 1, 0, 8, 0))
+        else:
+            asc.add(t, t, t[64:], 64, repeat, STRIDES(1, 1, 1, 0, 0, 8))
+        asc.pipe_barrier(asc.PipeID.PIPE_ALL)
+        asc.data_copy(x_gm, t, 256)
+
+    x = np.arange(256, dtype=np.float32)
+    sums = np.arange(256).reshape(4, 64).sum(axis=0)
+    if right:
+        kernel[1](x, 3)
+        assert x[:64].tolist() == sums.tolist()
+        return
+    with pytest.raises(asc.KernelError, match=r"AT0117: add .* in later repeats: they share 256"):
+        kernel[1](x, 3)
+    kernel[1](x, 1)
     assert x[:64].tolist() == [2 * i + 64 for i in range(64)]
 
 

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import asctrace as asc
 from asctrace import jit
 from tests.support.rows import load
 
@@ -230,6 +231,99 @@ def test_conversions_of_integers(dtype: Any) -> None:
     a, b = integers(dtype)
     assert compute("float(x)", a, b, np.float32).tolist() == a.astype(np.float32).tolist()
     assert compute("int(bool(x))", a, b, np.int32).tolist() == (a != 0).astype(int).tolist()
+
+
+@pytest.mark.parametrize("target", INTS + FLOATS)
+@pytest.mark.parametrize("source", INTS + FLOATS)
+def test_dtypes_convert(source: Any, target: Any) -> None:
+    """A runtime scalar as NumPy's `astype` has it, and a constant alike."""
+    a = integers(source)[0] if source in INTS else FRACTIONS.astype(source)
+    if source in FLOATS and target in INTS:
+        low, high = np.iinfo(target).min, np.iinfo(target).max
+        a = a[(a.astype(float) > low) & (a.astype(float) < high)]
+    with np.errstate(all="ignore"):
+        # 16-bit floats are made by way of float32.
+        expected = a.astype(target if target in INTS else np.float32).astype(target)
+    name = np.dtype(target).name
+    got = compute(f"asc.{name}(x)", a, a, target)
+    assert got.astype(float).tolist() == expected.astype(float).tolist()
+    constants = [getattr(asc, name)(x) for x in a.tolist()]
+    assert {type(x) for x in constants} == {target}
+    assert [float(x) for x in constants] == expected.astype(float).tolist()
+
+
+FRACTIONS = np.array([-1000.0, -128.0, -2.75, -1.0, -0.5, 0.0, 0.3, 1.5, 2.75, 255.0, 300.5, 6e4])
+
+
+def test_dtypes_convert_to_bool() -> None:
+    a = np.array([0, 256, -1], np.int32)
+    assert compute("1 if asc.bool_(x) else 0", a, a, np.int32).tolist() == [0, 1, 1]
+    assert [asc.bool_(x) for x in (0, 256, 0.0, 0.1, float("nan"))] == [False, True, False] + [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize("dtype", [*INTS, np.float16, ml_dtypes.bfloat16, np.float32])
+def test_converted_constants_are_typed(dtype: Any) -> None:
+    """A constant decides the dtype of what it meets; unrolled loops wrap as others do."""
+    name = np.dtype(dtype).name
+    a = np.array([5, 100], np.int8 if dtype in INTS else dtype)
+    wide = np.result_type(np.int8, dtype) if dtype in INTS and dtype != np.uint64 else dtype
+    if dtype != np.uint64:
+        expected = (a.astype(wide) * np.array(3, wide)).astype(float).tolist()
+        assert compute(f"x * asc.{name}(3)", a, a, wide).astype(float).tolist() == expected
+    if dtype in INTS:
+        program = "sum([asc.int32(asc.{}(k + x)) for k in range(100, 350, 50)])"
+        top = np.array([0, 100], np.int32)
+        expected = [sum(wrapped(k + x, dtype) for k in range(100, 350, 50)) for x in top.tolist()]
+        assert compute(program.format(name), top, top, np.int32).tolist() == expected
+
+
+def test_a_narrower_integer_may_be_negative() -> None:
+    """Division rounds down though the wide number was known to be positive."""
+    a = np.array([200, 255, 7], np.uint8)
+    expected = [wrapped(x, np.int8) // 3 for x in a.tolist()]
+    assert compute("asc.int8(x) // 3", a, a, np.int32).tolist() == expected
+    wide = np.array([2**32 - 1, 2**31, 7], np.uint32)
+    expected = [wrapped(x, np.int32) % 10 for x in wide.tolist()]
+    assert compute("asc.int32(x) % 10", wide, wide, np.int32).tolist() == expected
+    assert compute("asc.int64(x) % 10", wide, wide, np.int32).tolist() == (wide % 10).tolist()
+
+
+def test_text_of_conversions() -> None:
+    program = """\
+import asctrace as asc
+
+@asc.jit
+def kernel(out, n: int, x: float):
+    gm = asc.GlobalTensor()
+    gm.set_global_buffer(out)
+    gm.set_value(0, asc.int32(asc.uint8(n)))
+    gm.set_value(1, asc.int32(x) + asc.int32(n))
+    gm.set_value(2, asc.int32(asc.float16(n) * asc.float16(0.1)))
+    gm.set_value(3, asc.int32(asc.bool_(x)) * asc.int32(7.9))
+"""
+    kernel = load(program)["kernel"]
+    source = kernel.lower(np.zeros(16, np.int32), 3, 0.5).source
+    product = "static_cast<half>(static_cast<float>(static_cast<half>(static_cast<float>(n)))"
+    product += " * 0.099975586f)"
+    assert [line.strip() for line in source.splitlines() if "SetValue" in line] == [
+        "gm.SetValue(0, static_cast<int32_t>(static_cast<uint8_t>(n)));",
+        "gm.SetValue(1, static_cast<int32_t>(x) + n);",
+        f"gm.SetValue(2, static_cast<int32_t>(static_cast<float>({product})));",
+        "gm.SetValue(3, static_cast<int32_t>(x != 0.0f) * 7);",
+    ]
+
+
+@pytest.mark.parametrize("value", ["'3'", "None", "[1]", "1j"])
+def test_dtypes_refuse_what_is_no_number(value: str) -> None:
+    said = f"int32() takes a number, not '{type(eval(value)).__name__}'"
+    with pytest.raises(TypeError) as caught:
+        asc.int32(eval(value))
+    assert str(caught.value) == said
+    with pytest.raises(asc.KernelError) as refused:
+        compute(f"asc.int32({value})", np.zeros(1, np.int32), np.zeros(1, np.int32), np.int32)
+    assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -238,10 +238,12 @@ PAIRS: dict[str, tuple[str, str, str, list[int], str]] = {
     ),
     "255 repeats": (
         (f"{_LOAD}\nque.enque(t)\nt = que.deque(f32)\n"
-        "asc.add(t, t, t, 8, 256, asc.BinaryRepeatParams(1, 1, 1, 0, 0, 0))\nque.free_tensor(t)"),
+        "asc.add(t[8:], t, t, 8, 256, asc.BinaryRepeatParams(1, 1, 1, 0, 0, 0))\n"
+        "que.free_tensor(t)"),
         "AT0108", "error", [5],
         (f"{_LOAD}\nque.enque(t)\nt = que.deque(f32)\n"
-        "asc.add(t, t, t, 8, 255, asc.BinaryRepeatParams(1, 1, 1, 0, 0, 0))\nque.free_tensor(t)"),
+        "asc.add(t[8:], t, t, 8, 255, asc.BinaryRepeatParams(1, 1, 1, 0, 0, 0))\n"
+        "que.free_tensor(t)"),
     ),
     "partial overlap": (
         f"{_LOAD}\nque.enque(t)\nt = que.deque(f32)\nasc.add(t[8:], t, t, 32)\nque.free_tensor(t)",

@@ -45,16 +45,29 @@ def test_repeats_run_in_order_when_one_feeds_the_next() -> None:
     data = np.zeros(REGION // 4, np.int32)
     data[:64] = 1
     strides = BinaryRepeatParams(1, 1, 1, 8, 8, 0)
-    got = run(vec_binary.ADD, int32, data, [256, 0, 0], 64, 5, strides)
-    assert got[:384:64].tolist() == [1, 2, 3, 4, 5, 6]
+    got = run(vec_binary.ADD, int32, data, [0, 2048, 0], 64, 5, strides)
+    assert got[:320:64].tolist() == [1, 1, 1, 1, 1]
+    data[512:832] = range(320)
+    got = run(vec_binary.ADD, int32, data, [0, 2048, 0], 64, 5, strides)
+    assert got[:320:64].tolist() == [1, 65, 129, 193, 257]
 
 
 def test_a_destination_without_stride_accumulates() -> None:
     data = np.arange(REGION // 4, dtype=np.int32)
-    strides = BinaryRepeatParams(1, 1, 1, 0, 0, 8)
-    got = run(vec_binary.ADD, int32, data, [0, 0, 256], 64, 3, strides)
+    strides = BinaryRepeatParams(1, 1, 1, 0, 8, 0)
+    got = run(vec_binary.ADD, int32, data, [0, 256, 0], 64, 3, strides)
     assert got[:64].tolist() == [sum(range(i, i + 256, 64)) for i in range(64)]
     assert got[64:].tolist() == data[64:].tolist()
+
+
+@pytest.mark.parametrize("repeat", [0, 3])
+@pytest.mark.parametrize("count", [0, [0, 0]])
+def test_a_mask_without_elements_does_nothing(count: Any, repeat: int) -> None:
+    """As documented; the number of a tail may be 0."""
+    data = np.arange(REGION // 4, dtype=np.int32)
+    strides = BinaryRepeatParams()
+    got = run(vec_binary.ADD, int32, data, [0, 1024, 2048], count, repeat, strides)
+    assert got.tolist() == data.tolist()
 
 
 def vector_error(dtype: DataType, call: Callable[[Kernel, Any], None], *args: Any) -> str:

@@ -267,6 +267,29 @@ def initial(z: asc.GlobalAddress):
     asc.data_copy(tensor(z), a, 16)
 
 
+def cube_modes(out: asc.GlobalAddress, n: int):
+    asc.set_hf32_mode(True)
+    asc.set_hf32_trans_mode(n > 2)
+    asc.set_mm_layout_transform(mm_layout_mode=False)
+    tensor(out).set_value(0, n)
+
+
+def test_modes_of_the_cube() -> None:
+    out = np.zeros(8, np.int32)
+    asc.jit(cube_modes)[1](out, 3)
+    assert out[0] == 3
+    source = asc.jit(cube_modes).lower(out, 3).source
+    assert [
+        line.strip() for line in source.splitlines() if "AscendC::SetHF" in line or "MM" in line
+    ] == [
+        "AscendC::SetHF32Mode(true);",
+        "AscendC::SetHF32TransMode(n > 2);",
+        "AscendC::SetMMLayoutTransform(false);",
+    ]
+    with pytest.raises(asc.KernelError, match="has no set_hf32_mode"):
+        asc.jit(cube_modes, soc="Ascend310P3").trace(out, 3)
+
+
 def test_init_soc_state_ends_atomic_writes() -> None:
     for schedule, seed in SCHEDULES[:4]:
         findings, (z,) = outcome(initial, (np.full(16, 5, np.int32),), schedule, seed)

@@ -22,12 +22,15 @@ from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.ops.spec import TABLE, Form, OpSpec
 from asctrace.tracer.trace import Trace
 from tests.lowering_kit import Kernel
-from tests.test_op_table import call, chip_for
+from tests.op_examples import call, chip_for
 from tests.twin import forms
 from tests.twin.build import compile_texts, run
 
 #: Kinds of operands that the texts are compiled with, but not run.
-COMPILED = {"handle": "no kernel can make a TBufHandle"}
+COMPILED = {
+    "handle": "no kernel can make a TBufHandle",
+    "shape_value": "the example's is a variable that nothing fills",
+}
 FAMILIES = sorted({spec.family for spec in TABLE.values()})
 PARAMS = SimParams(check_uninitialised=False, detect_races=False)
 

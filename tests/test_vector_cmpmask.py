@@ -150,6 +150,59 @@ def test_number_in_the_register() -> None:
             assert got[at] == want, at
 
 
+def _by_address(a: Any, b: Any, c: Any, d: Any) -> None:
+    """The documented way: the address in all words of a block, which is then set as the mask."""
+    address = b.reinterpret_cast(asc.uint32)[448:]
+    asc.duplicate(address, d[32:].get_phy_addr(), 8)
+    asc.set_cmp_mask(address.reinterpret_cast(asc.int64))
+    asc.set_vector_mask(50, dtype=asc.float32)
+    asc.select(c, a, b, 3, asc.BinaryRepeatParams(1, 1, 1, 8, 8, 0), SelMode(2))
+
+
+@pytest.mark.parametrize("schedule", ["program", "late", "random"])
+def test_bits_by_address(schedule: str) -> None:
+    """They go on from repeat to repeat."""
+    rng = np.random.default_rng(3)
+    numbers = np.arange(2 * COUNT, dtype=np.float32)
+    mask = rng.integers(0, 256, 128, np.uint8)
+
+    def calls(a: Any, b: Any, c: Any, d: Any) -> None:
+        for k, byte in enumerate(mask.tolist()):
+            d.set_value(k, byte)
+        asc.set_flag(asc.HardEvent.S_V, 0)
+        asc.wait_flag(asc.HardEvent.S_V, 0)
+        _by_address(a, b, c, d)
+
+    got, _ = run(asc.float32, numbers, calls, schedule=schedule, seed=1)
+    for k in range(COUNT):
+        row, lane = divmod(k, 64)
+        wanted = 0.0
+        if row < 3 and lane < 50:
+            taken = mask[32 + k // 8] >> k % 8 & 1
+            wanted = numbers[k] if taken else numbers[COUNT + lane]
+        assert got[k] == wanted, k
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_the_search_for_races_knows_bits_by_address(ordered: bool) -> None:
+    def calls(a: Any, b: Any, c: Any, d: Any) -> None:
+        d.set_value(33, 7)
+        if ordered:
+            asc.set_flag(asc.HardEvent.S_V, 0)
+            asc.wait_flag(asc.HardEvent.S_V, 0)
+        _by_address(a, b, c, d)
+
+    numbers = np.ones(2 * COUNT, np.float32)
+    if ordered:
+        run(asc.float32, numbers, calls, detect_races=True)
+        return
+    with pytest.raises(KernelError) as caught:
+        run(asc.float32, numbers, calls, detect_races=True)
+    (found,) = caught.value.findings
+    assert found.code == "AT0208"
+    assert "of UB, UB by address, which LocalTensor.set_value on S writes" in found.message
+
+
 def test_a_comparison_by_the_mask_that_is_set() -> None:
     numbers = np.ones(2 * COUNT, np.float32)
 
@@ -179,6 +232,13 @@ def _behind_select(a: Any, b: Any, c: Any, d: Any) -> None:
     asc.select(c, a, b, 1, asc.BinaryRepeatParams(), SelMode.VSEL_CMPMASK_SPR)
 
 
+def _no_address(a: Any, b: Any, c: Any, d: Any) -> None:
+    asc.duplicate(b, -1.0, 64)
+    asc.set_cmp_mask(b)
+    asc.set_vector_mask(64, dtype=asc.float32)
+    asc.select(c, a, b, 1, asc.BinaryRepeatParams(), SelMode.VSEL_TENSOR_TENSOR_MODE)
+
+
 def _counter_mode(a: Any, b: Any, c: Any, d: Any) -> None:
     asc.set_mask_count()
     asc.compare(a, b, CMPMODE.EQ, [64, 0], asc.BinaryRepeatParams())
@@ -193,6 +253,7 @@ def _read_before(a: Any, b: Any, c: Any, d: Any) -> None:
     [
         (_nothing_set, "AT0211: select reads 8 bytes of the register of bits, of which 0 are"),
         (_behind_select, "AT0211: select reads 8 bytes of the register of bits, of which 0 are"),
+        (_no_address, "AT0201: select by bits at the address 3212836864 of UB, which has 196608"),
         (_counter_mode, "AT0211: compare in counter mode, which it is not made for"),
         (_read_before, "AT0211: get_cmp_mask reads 1 bytes of the register of bits"),
     ],
@@ -208,10 +269,6 @@ def test_what_the_simulator_refuses(calls: Any, message: str) -> None:
         (lambda t, d: asc.get_cmp_mask(d[120:]), "AT0103: get_cmp_mask on "),
         (lambda t, d: asc.get_cmp_mask(d[16:]), "AT0201: get_cmp_mask reaches 128 elements"),
         (lambda t, d: asc.set_cmp_mask(d[128:]), "AT0201: set_cmp_mask reaches 16 elements"),
-        (
-            lambda t, d: asc.select(t, t, t, 1, asc.BinaryRepeatParams(), SelMode(2)),
-            "AT0306: select with VSEL_TENSOR_TENSOR_MODE by the register",
-        ),
         (
             lambda t, d: asc.select(t, t, t, 1, asc.BinaryRepeatParams(), SelMode(1)),
             "AT0108: select with VSEL_TENSOR_SCALAR_MODE and two tensors by the register",
@@ -260,14 +317,16 @@ def test_text() -> None:
         asc.get_cmp_mask(d)
         asc.set_cmp_mask(d)
         asc.select(t, t, t, 2, params, SelMode.VSEL_CMPMASK_SPR)
+        asc.select(t, t, t, 2, params, SelMode.VSEL_TENSOR_TENSOR_MODE)
         asc.select(t, d, t, 2, params)
     binary = "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8)"
-    assert body(emit(k.trace)).splitlines()[-7:] == [
+    assert body(emit(k.trace)).splitlines()[-8:] == [
         f"AscendC::Compare(t, t, AscendC::CMPMODE::LT, 64, {binary});",
         "uint64_t mask[2] = {5, 0};",
         f"AscendC::Compare<float, false>(t, t, AscendC::CMPMODE::LT, mask, {binary});",
         "AscendC::GetCmpMask(d);",
         "AscendC::SetCmpMask(d);",
         f"AscendC::Select<float, AscendC::SELMODE::VSEL_CMPMASK_SPR>(t, t, t, 2, {binary});",
+        f"AscendC::Select<float, AscendC::SELMODE::VSEL_TENSOR_TENSOR_MODE>(t, t, t, 2, {binary});",
         f"AscendC::Select(t, d, t, 2, {binary});",
     ]

@@ -244,6 +244,31 @@ def test_a_comparison_that_the_chip_lacks() -> None:
             asc.compare(dst, tensor, tensor, CMPMODE.LT, 64)
 
 
+@pytest.mark.parametrize("dtype", [asc.float16, asc.float32])
+def test_the_oldest_chip_selects_by_the_bits_of_one_repeat(dtype: Any) -> None:
+    with lowering_kit.Kernel(soc="Ascend910A"):
+        dst, tensor = local("d", 0, 1024, asc.uint8), local("t", 8192, 1024, dtype)
+        asc.select(tensor, dst, tensor, tensor, SelMode.VSEL_CMPMASK_SPR, 64)
+        with pytest.raises(KernelError, match="AT0102: select with VSEL_TENSOR_TENSOR_MODE is not"):
+            asc.select(tensor, dst, tensor, tensor, SelMode.VSEL_TENSOR_TENSOR_MODE, 64)
+        with pytest.raises(KernelError, match="AT0102: select with VSEL_TENSOR_SCALAR_MODE is not"):
+            asc.select(tensor, dst, tensor, 1, SelMode.VSEL_TENSOR_SCALAR_MODE, 64)
+
+
+def test_blocks_of_a_selection_lie_apart() -> None:
+    kernel = Kernel()
+    with kernel:
+        source = kernel.tensor(kernel.address("source", asc.float32))
+        tensor = asc.LocalTensor(asc.float32, asc.TPosition.VECIN, 0, 1024)
+        asc.data_copy(tensor, source, 1024)
+        bits_of = tensor[512:].reinterpret_cast(asc.uint8)
+        strides = asc.BinaryRepeatParams(kernel.scalar("stride", asc.int32), 1, 1)
+        asc.select(tensor, bits_of, tensor, tensor, SelMode.VSEL_CMPMASK_SPR, 9, 1, strides)
+    with pytest.raises(KernelError, match="AT0108: select with 0 blocks between the blocks of a"):
+        kernel.run(np.zeros(1024, np.float32), 0)
+    kernel.run(np.zeros(1024, np.float32), 1)
+
+
 def test_text() -> None:
     with lowering_kit.Kernel() as k:
         d, t = local("d", 0, 1024, asc.uint8), local("t", 8192, 1024, asc.float32)

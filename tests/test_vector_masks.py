@@ -5,6 +5,7 @@ A register worked out by hand, written apart from the simulator's, says what eac
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def steps(draw: Any, lanes: int) -> list[tuple[Any, ...]]:
             found.append(("bits", draw(st.integers(1, FULL)), draw(st.integers(1, FULL))))
             ready = True
         elif kind == "inherit" and ready:
-            place = (draw(st.integers(0, 3)), draw(st.integers(0, 2)), draw(st.integers(0, 9)))
+            place = (draw(st.integers(0, 3)), draw(st.integers(1, 2)), draw(st.integers(0, 20)))
             found.append(("inherit", draw(st.booleans()), *place))
         elif kind == "by_count" and not counter:
             found.append(("by_count", draw(st.integers(0, 300))))
@@ -176,18 +177,49 @@ def test_random_programs(dtype: Any) -> None:
     def check(program: list[tuple[Any, ...]], runtime: bool) -> None:
         want = np.zeros(COUNT, dtype.np)
         model = Model(dtype.sizeof())
+        feeds = False
         for step in program:
-            for row in follow(model, step):
-                # A repeat reads before it writes.
-                want[row] = want[row] + 1
+            rows = follow(model, step)
+            # A repeat reads what an earlier one wrote.
+            feeds = feeds or len(set(chain(*rows))) < sum(map(len, rows))
+            want[list(chain(*rows))] += 1
 
         def calls(tensor: Any, number: Any, kernel: Any) -> None:
             for step in program:
                 record(tensor, dtype, step, number)
 
+        if feeds:
+            with pytest.raises(KernelError, match=r"AT0117: adds writes .* in later repeats"):
+                run(dtype, calls, runtime)
+            return
         np.testing.assert_array_equal(run(dtype, calls, runtime), want)
 
     check()
+
+
+@pytest.mark.parametrize("inherits", [False, True])
+def test_copy_counts_each_repeat_in_counter_mode(inherits: bool) -> None:
+    """A repeat may have more than eight blocks then."""
+
+    def calls(tensor: Any, number: Any, kernel: Any) -> None:
+        params = asc.CopyRepeatParams(1, 8, 16, 8)
+        asc.set_mask_count()
+        if inherits:
+            asc.set_vector_mask(number(144), dtype=asc.int16, mode=asc.MaskMode.COUNTER)
+        mask = 0 if inherits else [number(144), 0]
+        asc.copy(tensor[1280:], tensor, mask, number(2), params, not inherits)
+        asc.set_mask_norm()
+        asc.reset_mask()
+
+    kernel, given_ = kernel_of(asc.int16, calls, True)
+    data = np.arange(COUNT, dtype=np.int16)
+    want = data.copy()
+    for repeat in range(2):
+        for k in range(144):
+            block, within = divmod(k, 16)
+            want[1280 + repeat * 256 + k] = repeat * 128 + block * 128 + within
+    kernel.run(data, *given_)
+    np.testing.assert_array_equal(data, want)
 
 
 def test_the_register_is_state_of_the_run() -> None:

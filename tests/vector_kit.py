@@ -120,6 +120,26 @@ class Drawn:
                     return True
         return False
 
+    def feeds(self) -> bool:
+        """Whether a repeat reads what an earlier one wrote, where the documentation forbids it."""
+        written: set[int] = set()
+        n, sizes = len(self.dtypes), [dtype.sizeof() for dtype in self.dtypes]
+        at = [[[self.starts[k] + o for o in row] for row in self.offsets(k)] for k in range(n)]
+        for r, row in enumerate(at[0]):
+            for which in slots_of(self.form).inputs:
+                read = {a + b for a in at[which][r] for b in range(sizes[which])}
+                if written & read and not self._adds_up(which):
+                    return True
+            written |= {a + b for a in row for b in range(sizes[0])}
+        return False
+
+    def _adds_up(self, which: int) -> bool:
+        n = len(self.dtypes)
+        still = 0 in (self.strides[n], self.strides[n + which])
+        adds = self.spec.cpp in ("Add", "Sub", "Mul", "Max", "Min", "AddRelu", "SubRelu")
+        dtypes = ("float16", "int32", "float32")
+        return adds and which == 2 and still and self.dtypes[0].name in dtypes
+
 
 #: Kinds of constant options of a call -> what they may be for these dtypes on a chip.
 OPTIONS: dict[str, Any] = {"round_mode": lambda arch, dtypes: vec_vconv.MODES[arch].get(dtypes)}
@@ -167,13 +187,15 @@ def calls(draw: Any, case: tuple[str, OpSpec, Form, Signature]) -> Drawn:
     if slots.kind == "count":
         drawn.amount = draw(st.integers(0, 3 * per_repeat + 40))
     else:
-        drawn.amount = draw(st.integers(1, per_repeat) if slots.kind == "mask" else bits())
+        drawn.amount = draw(st.integers(0, per_repeat) if slots.kind == "mask" else bits())
         drawn.repeat = draw(st.integers(0, 4))
         dense = tuple(8 * d.sizeof() // max(t.sizeof() for t in dtypes) for d in dtypes)
         drawn.strides = draw(
             st.one_of(
                 st.just((1,) * n + dense),
-                st.tuples(*[st.integers(0, 3)] * n, *[st.integers(0, 10)] * n),
+                st.tuples(
+                    st.integers(1, 3), *[st.integers(0, 3)] * (n - 1), *[st.integers(0, 10)] * n
+                ),
             )
         )
     room = [(REGION - drawn.extent(k)) // 32 for k in range(n)]

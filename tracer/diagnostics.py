@@ -157,8 +157,9 @@ _rows(
             (
                 "An element-wise operation may work in place, on the very same elements; where a "
                 "source and the destination share only a part, later elements read what earlier "
-                "ones wrote, or not, as the pipe happens to run. Nor may one copy write a byte "
-                "twice."
+                "ones wrote, or not, as the pipe happens to run. A repeat may not read what an "
+                "earlier one wrote, but for sums that Ascend C allows; nor may one copy write a "
+                "byte twice."
             ),
         ),
         (

@@ -17,7 +17,7 @@ from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding
 from ...tracer.trace import Trace
 from .facts import Facts
-from .limits import buffer_count, long_text, one_pipe, own_ids
+from .limits import buffer_count, long_text, one_allocator, one_pipe, own_ids
 from .memory import memory_budget, pool_budget
 from .protocol import protocol
 
@@ -36,6 +36,7 @@ PASSES: tuple[Callable[[Facts], list[Finding]], ...] = (
     pool_budget,
     buffer_count,
     one_pipe,
+    one_allocator,
     protocol,
     own_ids,
     long_text,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ...tracer.language.types import BufferInfo
 from ...tracer.ops.spec import OpSpec
-from ...tracer.trace import Op, Trace
-from ..report import blocks, buffers
+from ...tracer.trace import If, Loop, Op, Trace
+from ..report import buffers
 
 
 class Facts:
@@ -17,17 +17,33 @@ class Facts:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.buffers: list[BufferInfo] = buffers(trace)
         self._by_row: dict[int, list[Op]] = {}
-        by_row = self._by_row
-        for nodes in blocks(trace):
-            for node in nodes:
-                if type(node) is Op:
-                    key = id(node.spec)
-                    if key in by_row:
-                        by_row[key].append(node)
+        rows = self._by_row
+        todo = [trace.body]
+        while todo:
+            for node in todo.pop().nodes:
+                if node.__class__ is Op:
+                    ops = rows.get(id(node.spec))
+                    if ops is None:
+                        rows[id(node.spec)] = [node]
                     else:
-                        by_row[key] = [node]
+                        ops.append(node)
+                elif isinstance(node, If):
+                    todo += (node.orelse, node.then)
+                elif isinstance(node, Loop):
+                    todo.append(node.body)
+        self.buffers: list[BufferInfo] = buffers(trace, self._owners())
+
+    def _owners(self) -> set[int]:
+        """The ids of the results that may have memory of their own."""
+        kinds = {type(row.owner.type) for row in self.trace.buffers}
+        firsts = ((ops, ops[0].result) for ops in self._by_row.values())
+        return {
+            id(op.result)
+            for ops, first in firsts
+            if first is None or type(first.type) in kinds
+            for op in ops
+        }
 
     def of(self, *specs: OpSpec) -> list[Op]:
         """The operations of some rows, those of outer blocks first."""

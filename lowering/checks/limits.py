@@ -7,6 +7,8 @@ from itertools import pairwise
 
 from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding, finding
+from ...tracer.language.enums import Hardware
+from ...tracer.ops.buffers import LOCAL_MEM_ALLOCATOR
 from ...tracer.ops.framework import DESTROY, TPIPE
 from ...tracer.ops.sync import SET_FLAG
 from ...tracer.trace import Op, describe
@@ -58,6 +60,26 @@ def one_pipe(facts: Facts) -> list[Finding]:
         for before, node in pairwise(pipes)
         if id(before.result) not in destroyed
     ]
+
+
+def one_allocator(facts: Facts) -> list[Finding]:
+    """A memory has one LocalMemAllocator: each begins at its front."""
+    first: dict[Hardware, Op] = {}
+    found = []
+    for op in facts.of(LOCAL_MEM_ALLOCATOR):
+        before = first.setdefault(op.args[0], op)
+        if before is not op:
+            found.append(
+                finding(
+                    "AT0108",
+                    f"{describe(op.result)} is another LocalMemAllocator of {op.args[0].name}; a "
+                    "kernel has one a memory",
+                    op.site,
+                    notes=[("the first one", before.site)],
+                    hint="use the first one: both would hand out the memory from its start",
+                )
+            )
+    return found
 
 
 def own_ids(facts: Facts) -> list[Finding]:

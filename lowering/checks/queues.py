@@ -318,6 +318,11 @@ def _refuse(
     walker.report(state, op, "AT0202", text, notes=notes, hint=_ORDER)
 
 
+def _also(hold: Hold) -> list[tuple[str, Site]]:
+    """Where it is left on another path."""
+    return [] if hold.also is None else [("on another path this one", hold.also.site)]
+
+
 def left_behind(walker: Walker, state: State) -> list[Finding]:
     """Tensors that are held or enqueued at the end of the kernel on every path.
 
@@ -328,22 +333,24 @@ def left_behind(walker: Walker, state: State) -> list[Finding]:
         if known is None or key in walker.suspect or key not in walker.queues:
             continue
         what = describe(walker.queues[key])
-        for op in known[1].values():
+        for hold, op in known[1].items():
             out.append(
                 finding(
                     "AT0202",
                     f"a tensor of {what} is never freed",
                     op.site,
+                    notes=_also(hold),
                     severity="warning",
                     hint="call free_tensor, or enque it for its consumer",
                 )
             )
-        for op in known[2].values():
+        for hold, op in known[2].items():
             out.append(
                 finding(
                     "AT0202",
                     f"a tensor enqueued to {what} is never taken",
                     op.site,
+                    notes=_also(hold),
                     severity="warning",
                     hint="the consumer calls deque and free_tensor once for each enque",
                 )

@@ -21,16 +21,18 @@ class Hold:
     """A tensor from alloc to free.
 
     `queue` owns it (None: it was made at an address). `lost`: what it refers to depends on the
-    path. `freed` is the operation that freed it.
+    path. `freed` is the operation that freed it, `also` one that brought it where it is on another
+    path, for notes.
     """
 
-    __slots__ = ("freed", "lost", "op", "queue")
+    __slots__ = ("also", "freed", "lost", "op", "queue")
 
     def __init__(self, queue: Value | None, op: Op | None, lost: bool = False) -> None:
         self.queue = queue
         self.op = op
         self.lost = lost
         self.freed: Op | None = None
+        self.also: Op | None = None
 
 
 #: A tensor of which nothing is known.
@@ -122,24 +124,21 @@ def _join_queue(
     if len(a[1]) != len(b[1]) or len(a[2]) != len(b[2]):
         return None
     # Held tensors have no order of their own: those that are the same are matched first.
-    kept = {hold: op for hold, op in a[1].items() if hold in b[1]}
-    held = _rename(
-        {hold: op for hold, op in a[1].items() if hold not in kept},
-        [hold for hold in b[1] if hold not in kept],
-        renamed,
-    )
-    return (a[0], kept | held, _rename(a[2], list(b[2]), renamed))
+    both = [hold for hold in a[1] if hold in b[1]]
+    mine, other = ({hold: known[hold] for hold in both} | known for known in (a[1], b[1]))
+    return (a[0], _rename(mine, other, renamed), _rename(a[2], b[2], renamed))
 
 
-def _rename(a: Tensors, b: list[Hold], renamed: dict[tuple[Hold, Hold], Hold]) -> Tensors:
+def _rename(a: Tensors, b: Tensors, renamed: dict[tuple[Hold, Hold], Hold]) -> Tensors:
     out = {}
-    for (one, op), two in zip(a.items(), b, strict=True):
-        if one is two:
-            out[one] = op
-            continue
-        fresh = renamed[one, two] = Hold(one.queue, one.op)
-        one.lost = two.lost = True
-        out[fresh] = op
+    for (one, op), (two, other) in zip(a.items(), b.items(), strict=True):
+        hold = one
+        if one is not two:
+            hold = renamed[one, two] = Hold(one.queue, one.op)
+            one.lost = two.lost = True
+        if other is not op:
+            hold.also = other
+        out[hold] = op
     return out
 
 

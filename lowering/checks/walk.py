@@ -101,6 +101,10 @@ class Plan:
         return found
 
 
+#: Plans by row, overload (which the row keeps alive) and what the result is.
+_PLANS: dict[tuple[OpSpec, int, Any], Plan] = {}
+
+
 class _Frame:
     """Ways out of the loop being followed."""
 
@@ -264,7 +268,10 @@ class Walker:
         return state
 
     def _plan(self, op: Op) -> Plan | None:
-        plan = Plan(op)
+        key = (op.spec, id(op.form), None if op.result is None else type(op.result.type))
+        plan = _PLANS.get(key)
+        if plan is None:
+            plan = _PLANS[key] = Plan(op)
         return plan if plan.acts or plan.makes else None
 
     def _result(self, state: State, op: Op, plan: Plan) -> None:

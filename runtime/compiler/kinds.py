@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ...tracer.diagnostics import error
 from ...tracer.language.enums import MEMORY
 from ...tracer.language.types import LocalTensorType
+from ...tracer.ops import block_sync
 from ...tracer.trace import Op, Trace, Value
 from .binary import KernelType
 
@@ -30,3 +32,22 @@ def infer(trace: Trace) -> KernelType:
     if cube:
         return KernelType.MIX_AIC_1_0 if hard else KernelType.AIC_ONLY
     return KernelType.MIX_AIV_1_0 if hard else KernelType.AIV_ONLY
+
+
+def check(trace: Trace, kind: KernelType) -> None:
+    """A kernel of one kind of cores has no flags that belong to both; raises AT0306."""
+    for node in trace.walk():
+        if not isinstance(node, Op) or node.spec not in _FLAGS or kind.mixed:
+            continue
+        if between := block_sync.BETWEEN.get(node.args[1]):
+            raise error(
+                "AT0306",
+                f"{node.spec.name} in mode {node.args[1]}, which is between {between}, in a kernel "
+                f"of kind {kind.name}",
+                node.site,
+                hint="asc.jit(kernel_type=asc.KernelType.MIX_AIC_1_2) makes a kernel of both; the "
+                "cube core runs the same text",
+            )
+
+
+_FLAGS = (block_sync.CROSS_CORE_SET_FLAG, block_sync.CROSS_CORE_WAIT_FLAG)

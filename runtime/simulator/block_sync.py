@@ -170,10 +170,10 @@ def _check_flag(op: Op, core: Core, flag: int, mode: int) -> None:
     if mode != 0:
         raise error(
             "AT0307",
-            f"{op.spec.name} in mode {mode}",
+            f"{op.spec.name} in mode {mode}, which is between {rows.BETWEEN[mode]}",
             op.site,
-            hint="the simulator runs kernels of vector cores alone, where every block is a core of "
-            "its own: mode 0",
+            hint="the simulator runs kernels of vector cores alone, one a block: mode 0 is between "
+            "all blocks, ib_set and ib_wait between two",
         )
     if flag in rows.SYNC_ALL_FLAGS:
         _claim(op, core, flag)

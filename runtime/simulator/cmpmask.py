@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...tracer.chip import BLOCK_BYTES
+from ...tracer.diagnostics import error
+from ...tracer.language.dtypes import uint8
+from ...tracer.language.enums import SelMode
+from ...tracer.language.tensor import LocalTensor
+from ...tracer.language.types import LocalTensorType
 from ...tracer.ops import rules, vec_cmpmask, vec_cmpsel
+from ...tracer.ops._moves import MEMORY, Where
 from ...tracer.ops._vector import Slots, selected, slots_of
 from ...tracer.trace import Op
+from .clocks import PIPE_INDEX
 from .lanes import Lanes, Layout, lanes_at
 from .masks import Part, normal_only, under_register
 from .memory import LocalView, local_fault, unwritten_fault
@@ -144,7 +152,9 @@ def _compared(
 
 
 def select(op: Op, core: Core) -> Executor:
-    """By the bits of the register, or with the number in it."""
+    """By the bits of the register, with the number in it, or by bits at the address in it."""
+    if op.form.name == "register" and op.args[5] is SelMode.VSEL_TENSOR_TENSOR_MODE:
+        return _by_address(op, core)
     dtype = op.args[0].type.dtype
     number = op.form.name == "register_number"
     layout_of = partial(_by_number if number else _by_bits, core)
@@ -192,25 +202,63 @@ def _by_bits(
     return layout
 
 
+def _by_address(op: Op, core: Core) -> Executor:
+    """As with the bits for a source; what the register holds is looked at when it is issued."""
+    dst, src0, src1, repeat, params, _ = op.args
+    memory, register = core.memory_of(dst), core.cmp
+    bits = LocalTensor.view(LocalTensorType(uint8, dst.type.position), dst.block, None, None)
+    bits.name = "the bits"
+    called = Op(
+        op.spec, vec_cmpsel.BY_ADDRESS, (dst, bits, src0, src1, repeat, params), op.site, None
+    )
+    inner = execute(called, core, partial(_by_number, core), dst.type.dtype)
+    assert isinstance(inner, Timed)
+    nbytes = 8 if core.chip.arch == "3510" else 4
+
+    def stage(dst: LocalView, *values: Any) -> tuple[Work, tuple[Access, ...]]:
+        register.need(op, nbytes)
+        core.engine.settle_pipe(PIPE_INDEX["V"])
+        address = int.from_bytes(register.bits[:nbytes].tobytes(), "little")
+        if address % BLOCK_BYTES or address >= memory.size:
+            raise error(
+                "AT0201",
+                f"{op.spec.name} by bits at the address {address} of UB, which has {memory.size} "
+                "bytes",
+                op.site,
+                hint=f"put an address of get_phy_addr, a multiple of {BLOCK_BYTES}, into the "
+                "tensor of set_cmp_mask",
+            )
+        view = address, memory.size - address, [True]
+        work, accesses = inner.stage(dst, view, *values)
+        return work, tuple((*access[:4], _OPERANDS[access[4]]) for access in accesses)
+
+    return Timed(lambda *values: stage(*values)[0](), stage)
+
+
+#: What the operands of a selection with the bits for a source are to the call.
+_OPERANDS: dict[Any, Where] = {0: 0, 1: MEMORY, 2: 1, 3: 2}
+
+
 def _by_number(
     core: Core, op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = None
 ) -> Layout | None:
-    elements = _elements(op, slots, args, part)
+    """By bits that go on from repeat to repeat: two sources, or one and the number."""
+    elements = _elements(op, slots, args, part)[: slots.tensors - 1]
     assert part is not None
     dtype = op.args[0].type.dtype
     each = rules.lanes_of(dtype) // 8
     repeats = np.arange(part.first, part.first + part.repeat)
     groups = lanes_at(repeats[:, None] * each + np.arange(each), 1)
-    layout = Layout([elements[0], groups, elements[1]])
+    layout = Layout([elements[0], groups, *elements[1:]])
     if layout.kind == "dense":
         layout.kind = "even"
     elif layout.kind == "blocks":
         layout.kind = "index"
     lanes, number = part.lanes, core.cmp.bits[: dtype.sizeof()].view(dtype.np)
 
-    def choose(bits: Any, src0: Any) -> Any:
+    def choose(bits: Any, src0: Any, *src1: Any) -> Any:
         taken = np.unpackbits(bits, axis=-1, bitorder="little")[..., lanes]
-        return np.where(taken, src0, number[0])
+        return np.where(taken, src0, *(src1 or number[:1]))
 
     layout.semantics = choose
     return layout

@@ -111,6 +111,8 @@ def _select(op: Op, slots: Slots, args: tuple[Any, ...]) -> Layout | None:
         picked = np.arange(mask) if slots.kind == "mask" else np.array(selected(mask, dtype), int)
         steps = vec_cmpsel.steps(slots, args)[: slots.tensors - 1]
         repeat = args[slots.repeat] if picked.size else 0
+        if repeat and (fault := rules.bad_step(op.spec, steps[0][0], picked, dtype, op.site)):
+            raise fault
         elements = [Lanes(picked, repeat, *step, size) for step in steps] if repeat else []
     if not elements:
         return None

@@ -23,6 +23,7 @@ from copy import deepcopy
 from typing import Any
 
 from ...tracer.diagnostics import error
+from ...tracer.language import conversion
 from ...tracer.language.dtypes import DataType
 from ...tracer.language.scalar import Scalar
 from ...tracer.language.types import StructType
@@ -70,8 +71,8 @@ class Writer:
                 f.__name__: f
                 for f in (
                     scalars.divide_by_zero, scalars.floor_divide, scalars.floor_modulo,
-                    scalars.trunc_divide, scalars.trunc_modulo, scalars.int_to_float,
-                    scalars.float_to_int, scalars.round_float16, scalars.round_bfloat16,
+                    scalars.trunc_divide, scalars.trunc_modulo, conversion.int_to_float,
+                    conversion.float_to_int, conversion.round_float16, conversion.round_bfloat16,
                 )
             },
         }  # fmt: skip
@@ -124,7 +125,7 @@ class Writer:
         """A scalar operand; a constant becomes the number that the dtype holds."""
         if isinstance(arg, Value):
             return self.value(arg)
-        return self._literal(scalars.constant(arg, dtype))
+        return self._literal(conversion.constant(arg, dtype))
 
     def _literal(self, constant: Any) -> str:
         text = repr(constant)
@@ -142,7 +143,7 @@ class Writer:
             return self.ranges.get(id(arg), (arg.type.lo, arg.type.hi))
         if not isinstance(arg, int):
             return (0, 0)
-        number = int(scalars.constant(arg, dtype))
+        number = int(conversion.constant(arg, dtype))
         return (number, number)
 
     # -- the program ----------------------------------------------------------------------------

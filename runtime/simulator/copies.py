@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import error
+from ...tracer.language.conversion import constant, converter
 from ...tracer.language.dtypes import DataType, of_constant
 from ...tracer.language.structs import ELEMENT, StructArg
 from ...tracer.ops._copies import (
@@ -39,7 +40,7 @@ from .memory import (
     unwritten_fault,
 )
 from .registry import Access, Executor, Timed, Work, simulates, staged
-from .scalars import accessors, constant, converter
+from .scalars import accessors
 from .written import SHIFT
 
 if TYPE_CHECKING:

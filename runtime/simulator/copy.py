@@ -7,6 +7,7 @@ from operator import setitem
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...tracer.diagnostics import KernelError, error
+from ...tracer.language.conversion import constant, converter
 from ...tracer.ops import rules, tensor
 from ...tracer.ops._copies import Way, call_of, plain
 from ...tracer.ops.data_pad import DATA_COPY_PAD
@@ -24,7 +25,7 @@ from .memory import (
     unwritten_fault,
 )
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
-from .scalars import accessors, constant, converter
+from .scalars import accessors
 
 if TYPE_CHECKING:
     from .core import Core

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import error
+from ...tracer.language.conversion import converter
 from ...tracer.language.dtypes import DataType, float16, float32, int32
 from ...tracer.ops import vec_deq
 from ...tracer.trace import Op, Value
 from .memory import LocalView, local_fault
 from .registry import Access, Executor, Timed, Work, fill, simulates
-from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.chip import BLOCK_BYTES, REPEAT_BYTES
+from ...tracer.ops import rules
 from .memory import Memory
 
 Shape = tuple[int, ...]
@@ -100,7 +101,7 @@ class Layout:
     afterwards.
     """
 
-    __slots__ = ("aligns", "dense", "kind", "lanes", "scratch", "semantics", "spoils")
+    __slots__ = ("aligns", "before", "dense", "kind", "lanes", "scratch", "semantics", "spoils")
 
     def __init__(
         self,
@@ -112,6 +113,8 @@ class Layout:
         self.aligns = tuple(aligns or [BLOCK_BYTES] * len(lanes))
         self.scratch = scratch
         self.spoils: tuple[int, ...] = () if scratch is None else (scratch,)
+        #: What the destination is in whole repeats before these.
+        self.before: Lanes | None = None
         #: Which operands are without a gap.
         self.dense = tuple(part.dense() for part in lanes)
         lanes = [part for k, part in enumerate(lanes) if k != scratch]
@@ -203,6 +206,21 @@ class Layout:
             if both.size:
                 return which, int(both.size)
         return None
+
+    def fed(self, which: int, addresses: Sequence[int]) -> int:
+        """How many bytes of an operand a repeat reads that an earlier one wrote."""
+        dst, part = self.lanes[0], self.lanes[which]
+        rows, base, address = len(dst.offsets), addresses[0], addresses[which]
+        reads = part.offsets + address
+        if self.before is not None:
+            before = self.before.offsets + base
+            return rules.fed(before, dst.size, reads, part.size, len(before))
+        if rows == 1 or len(part.offsets) != rows or which == self.scratch:
+            return 0
+        writes = dst.offsets + base
+        if rules.apart(writes, dst.size, reads, part.size):
+            return 0
+        return rules.fed(writes, dst.size, reads, part.size)
 
     def in_order(self, addresses: Sequence[int]) -> bool:
         """Whether the repeats have to run one after another.

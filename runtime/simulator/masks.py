@@ -79,7 +79,7 @@ class MaskRegister:
         if self.counted is not self.counter:
             self._refuse(op)
         if self.counter:
-            return counted_parts(self.words[0] & 0xFFFFFFFF, dtype)
+            return counted_parts(op, self.words[0] & 0xFFFFFFFF, repeat, dtype)
         lanes = np.array(selected(self.words, dtype), np.int64)
         return [Part(lanes, repeat)] if repeat and lanes.size else []
 
@@ -146,8 +146,10 @@ class CmpMask:
         )
 
 
-def counted_parts(count: int, dtype: DataType) -> list[Part]:
-    """Whole repeats, and what is left of one."""
+def counted_parts(op: Op, count: int, repeat: int, dtype: DataType) -> list[Part]:
+    """Whole repeats, and what is left of one; the call's own repeats where they have an effect."""
+    if op.spec.extra.get("counts_repeats"):
+        return [Part(np.arange(count), repeat)] if count and repeat else []
     lanes = rules.lanes_of(dtype)
     whole, rest = divmod(count, lanes)
     parts = [Part(np.arange(lanes), whole)] if whole else []
@@ -223,7 +225,7 @@ def under_register(
 
     def inherited(values: Sequence[Any]) -> Timed:
         repeat = _number(op, slots.repeat, values) if slots.repeat >= 0 else 1
-        if register.counter:
+        if register.counter and not op.spec.extra.get("counts_repeats"):
             repeat = 1
         if fault := rules.bad_repeat(op.spec, repeat, op.site):
             raise fault
@@ -254,7 +256,10 @@ def under_register(
             )
         count = int(mask[0]) & 0xFFFFFFFF
         register.set((count, 0), True, op)
-        return by_parts(count, lambda: counted_parts(count, dtype))
+        repeat = _number(op, slots.repeat, values)
+        if fault := rules.bad_repeat(op.spec, repeat, op.site):
+            raise fault
+        return by_parts((count, repeat), lambda: counted_parts(op, count, repeat, dtype))
 
     choose = inherited if inherits else counted if slots.kind == "count" else masked
     return Timed(

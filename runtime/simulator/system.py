@@ -10,6 +10,7 @@ import numpy as np
 
 from ...tracer.chip import BLOCK_BYTES
 from ...tracer.diagnostics import Finding, error, finding
+from ...tracer.language.conversion import converter, float_to_int
 from ...tracer.language.dtypes import DataType, float16, float32, int32
 from ...tracer.language.enums import RoundMode
 from ...tracer.ops import common, scalar, sys_var
@@ -18,7 +19,6 @@ from ...tracer.trace import Op
 from .clocks import PIPES
 from .races import named
 from .registry import Access, Executor, emits, fill, nothing, simulates
-from .scalars import converter, float_to_int
 
 if TYPE_CHECKING:
     from .codegen import Writer
@@ -133,6 +133,11 @@ def _trap(op: Op, core: Core) -> Executor:
 @simulates(common.INIT_SOC_STATE)
 def _init(op: Op, core: Core) -> Executor:
     return core.reset_modes
+
+
+@simulates(*common.CUBE_MODES)
+def _cube_mode(op: Op, core: Core) -> Executor:
+    return nothing
 
 
 @simulates(common.SET_HCCL_CONTEXT, common.SET_SYS_WORKSPACE)

@@ -19,18 +19,18 @@ import numpy as np
 import numpy.typing as npt
 
 from ...tracer.diagnostics import KernelError
+from ...tracer.language.conversion import converter
 from ...tracer.language.dtypes import DataType
 from ...tracer.ops import rules
 from ...tracer.ops._numeric import perturbed
 from ...tracer.ops._vector import Slots, selected, slots_of, widest
-from ...tracer.ops.vec_brcb import BLOCKS, bad_step
+from ...tracer.ops.vec_brcb import BLOCKS
 from ...tracer.trace import Op, Value
 from .deq import holder, scaled
 from .lanes import Lanes, Layout, dense_lanes, lanes_at
 from .masks import Part, under_register
 from .memory import POISON, LocalView, Memory, local_fault, unwritten_fault
 from .registry import Access, Executor, Timed, Work, nothing, simulates, specialise
-from .scalars import converter
 
 if TYPE_CHECKING:
     from .core import Core
@@ -186,6 +186,12 @@ def _prepared(
     if shared := layout.shared(key, in_place):
         which, nbytes = shared
         raise rules.partial_overlap(op.spec, op.args[0], op.args[which], nbytes, op.site)
+    for which in slots.inputs:
+        steps = layout.lanes[0].repeat_stride, layout.lanes[which].repeat_stride
+        if rules.accumulates(op.spec, which, op.args[0].type.dtype, steps):
+            continue
+        if fed := layout.fed(which, key):
+            raise rules.feeds(op.spec, op.args[0], op.args[which], fed, op.site)
     return _work(op, memory, slots, layout, key, cell)
 
 
@@ -271,7 +277,7 @@ def part_of(op: Op, slots: Slots, args: tuple[Any, ...], dtype: DataType) -> Par
     mask, repeat = args[slots.amount], args[slots.repeat]
     if slots.kind == "bits":
         lanes = np.array(selected(mask, dtype), np.int64)
-    elif fault := rules.bad_mask(op.spec, mask, dtype, op.site):
+    elif fault := rules.bad_mask(op.spec, mask, dtype, op.site, 0):
         raise fault
     else:
         lanes = np.arange(mask)
@@ -286,6 +292,9 @@ def _by_mask(
     part = part or part_of(op, slots, args, widest(_dtypes(op, slots)))
     strides = slots.strides_of(args)
     fault = rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
+    dtype = op.args[0].type.dtype
+    if part.repeat and part.lanes.size:
+        fault = fault or rules.bad_step(op.spec, strides[0], part.lanes, dtype, op.site)
     if fault:
         raise fault
     return _repeated(op, slots, part, strides)
@@ -296,14 +305,14 @@ def _spread(op: Op, slots: Slots, args: tuple[Any, ...], part: Part | None = Non
     repeat, strides = args[slots.repeat], slots.strides_of(args)
     fault = rules.bad_repeat(op.spec, repeat, op.site)
     fault = fault or rules.bad_strides(op.spec, zip(strides, slots.limits, strict=True), op.site)
-    fault = fault or bad_step(op.spec, strides[0], op.site)
+    dtype = op.args[0].type.dtype
+    size, count = dtype.sizeof(), rules.lanes_of(dtype)
+    lanes = np.arange(count)
+    fault = fault or rules.bad_step(op.spec, strides[0], lanes, dtype, op.site)
     if fault:
         raise fault
     if not repeat:
         return None
-    dtype = op.args[0].type.dtype
-    size, count = dtype.sizeof(), rules.lanes_of(dtype)
-    lanes = np.arange(count)
     source = np.arange(repeat)[:, None] * BLOCKS + lanes // (count // BLOCKS)
     block, rep = strides
     return Layout([Lanes(lanes, repeat, block, rep, size), lanes_at(source * size, size)])
@@ -316,13 +325,17 @@ def _repeated(op: Op, slots: Slots, part: Part, strides: Sequence[int]) -> Layou
     lanes, repeat, first = part
     if not repeat or not lanes.size:
         return None
-    n = slots.tensors
-    return Layout(
+    n, dtypes = slots.tensors, _dtypes(op, slots)
+    layout = Layout(
         [
             Lanes(lanes, repeat, block, rep, dtype.sizeof(), first)
-            for dtype, block, rep in zip(_dtypes(op, slots), strides[:n], strides[n:], strict=True)
+            for dtype, block, rep in zip(dtypes, strides[:n], strides[n:], strict=True)
         ]
     )
+    if first:
+        whole = np.arange(rules.lanes_of(widest(dtypes)))
+        layout.before = Lanes(whole, first, strides[0], strides[n], dtypes[0].sizeof())
+    return layout
 
 
 # -- the work -------------------------------------------------------------------------------------

@@ -24,15 +24,14 @@ from .header import header
 from .machine import Machine, pack
 
 #: How g++ compiles a text. Each library has variables of its own, and can be unloaded. What C++
-#: does not define is told of in `prelude.h`, without libubsan.
+#: does not define is told of in `prelude.h`, without libubsan. Tensors print themselves only where
+#: CANN debugs on a CPU.
 FLAGS = (
     "-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-gnu-unique",
-    "-fsanitize=float-cast-overflow,integer-divide-by-zero",
+    "-fsanitize=float-cast-overflow,integer-divide-by-zero", "-DASCENDC_CPU_DEBUG=1",
 )  # fmt: skip
 #: Behind the source of a library.
 LIBRARIES = ("-nodefaultlibs", "-lstdc++", "-lm", "-lgcc_s", "-lgcc", "-lc")
-#: What the CPU debugging of CANN defines: tensors print themselves only there.
-DEBUG = "-DASCENDC_CPU_DEBUG=1"
 
 
 class Launcher(NamedTuple):
@@ -44,9 +43,7 @@ class Launcher(NamedTuple):
 
 def folder() -> Path:
     """Where compiled texts are kept for one user and one header."""
-    digest = hashlib.sha256(" ".join((*FLAGS, *LIBRARIES, DEBUG, header())).encode()).hexdigest()[
-        :16
-    ]
+    digest = hashlib.sha256(" ".join((*FLAGS, *LIBRARIES, header())).encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"asctrace-twin-{os.getuid()}" / digest
     if not path.is_dir():
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,9 +60,7 @@ def _forget(new: Path) -> None:
 
 
 def _compiler(*arguments: Any) -> None:
-    done = subprocess.run(
-        ["g++", *FLAGS, DEBUG, *map(str, arguments)], capture_output=True, text=True
-    )
+    done = subprocess.run(["g++", *FLAGS, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"g++ refuses the text:\n{done.stderr}")
 
@@ -110,13 +105,14 @@ def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Launcher]:
         os.replace(own, library)
         own.with_suffix(".cpp").unlink()
     loaded = ctypes.CDLL(str(library))
-    return [_launcher(loaded, f"run{k}", meets(text)) for k, (text, _) in enumerate(texts)]
+    meets = [re.search(meeting_calls(), text) is not None for text, _ in texts]
+    return [_launcher(loaded, f"run{k}", meets[k]) for k in range(len(texts))]
 
 
-def meets(text: str) -> bool:
-    """Whether blocks may wait for one another."""
+def meeting_calls() -> str:
+    """What matches a text whose blocks may wait for one another."""
     names = (spec.cpp for spec in TABLE.values() if "meets" in spec.extra)
-    return re.search(rf"\bAscendC::({'|'.join(names)})\b", text) is not None
+    return rf"\bAscendC::({'|'.join(names)})\b"
 
 
 def _launcher(loaded: ctypes.CDLL, name: str, meets: bool) -> Launcher:

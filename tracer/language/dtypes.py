@@ -11,7 +11,11 @@ import numpy as np
 
 
 class DataType:
-    """An element type of Ascend C; compare with `is` or `==`, `sizeof()` is in bytes."""
+    """An element type of Ascend C; compare with `is` or `==`, `sizeof()` is in bytes.
+
+    Called with a number, it converts: a runtime scalar becomes a runtime scalar of the dtype
+    (`static_cast`), any other number a NumPy scalar of it with the same value.
+    """
 
     __slots__ = ("_np", "bits", "cpp", "hi", "kind", "lo", "name")
 
@@ -41,6 +45,22 @@ class DataType:
             else:
                 self._np = np.dtype("bool" if self.kind == "b" else self.name)
         return self._np
+
+    def __call__(self, value: Any) -> Any:
+        """A number in this dtype; in a kernel, of a runtime scalar too.
+
+        Integers wrap at the width, floats become integers by truncation, bools by being nonzero.
+        A float out of the range of an integer has no defined result in C++; the simulator, and a
+        constant, saturate and take NaN for 0. Raises TypeError for what is no number.
+        """
+        from . import conversion, scalar
+
+        if isinstance(value, scalar.Scalar):
+            return scalar.truth(value) if self.kind == "b" else scalar.convert(value, self)
+        if of_constant(value) is None and not isinstance(value, int | np.floating):
+            raise TypeError(f"{self.name}() takes a number, not '{type(value).__name__}'")
+        with np.errstate(over="ignore"):
+            return self.np.type(conversion.constant(value, self))
 
     def sizeof(self) -> int:
         """Bytes an element takes."""

@@ -17,7 +17,7 @@ from ..ops.spec import OpSpec, depends_on_value
 from ..trace import Recorder, Value, current, describe
 from .dtypes import DataType, bool_, float32, int32, int64, of_constant, promote
 
-_NUMBER = (bool, int, float, np.bool_, np.integer, np.floating)
+_NUMBER = (int, float, np.generic)
 
 
 @depends_on_value
@@ -395,7 +395,8 @@ def shift(spec: OpSpec, a: Any, b: Any) -> Any:
 def _is_float(value: Any) -> bool:
     if isinstance(value, Scalar):
         return value.type.kind == "f"
-    return isinstance(value, float | np.floating)
+    known = of_constant(value)
+    return isinstance(value, float) or (known is not None and known.kind == "f")
 
 
 _COMPARE = {
@@ -588,6 +589,8 @@ def _derive(value: Scalar, holds: Callable[[Any], bool]) -> bool:
         return holds(args[0])
     if rule == "right":
         return holds(args[1])
+    if rule == "widening":
+        return value.type.fits(args[0].type.hi) and holds(args[0])
     test = any if rule == "any" else all
     return test(holds(a) for a in args)
 

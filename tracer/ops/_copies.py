@@ -334,7 +334,10 @@ _MAX_REACHED: Final = 4096
 
 
 def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Dtypes, route, starts, numbers, lengths and overlap, as far as they are known."""
+    """The chip copies this dtype from there to there; local operands begin at multiples of 32
+    bytes; numbers are in range; operands hold what the call reaches; nothing is written twice, or
+    read and written at different places.
+    """
     way: Way = spec.extra["ways"][form.name]
     count = way.tensors
     tensors, rest = args[:count], args[count:]
@@ -434,13 +437,8 @@ def _check_route(
             recorder.site(),
             hint=f"this form works {ways}",
         )
-    if chip.arch not in arches:
-        raise error(
-            "AT0304",
-            f"{chip.name} (architecture {chip.arch}) has no {spec.name} {what}",
-            recorder.site(),
-            hint=f"it is known of the architectures {', '.join(arches)}",
-        )
+    if fault := rules.not_on_chip(spec, arches, chip, recorder.site(), what):
+        raise fault
     if call.dtype not in way.dtypes.get(chip.arch, ()):
         table = "\n".join(
             f"{arch}: {', '.join(dtype.name for dtype in dtypes)}"

@@ -3,8 +3,9 @@
 Rows are pure. `cpp` is a template over the operands, `extra['prec']` its C++ precedence (lower
 binds tighter), `semantics` its meaning on NumPy scalars or Python numbers before wrapping.
 `extra['sign']` says how a sign is known: 'all' operands non-negative, 'any' of them, 'always',
-'left', 'right', 'never'; `extra['partial']` marks what has no result for some operands. Operands
-have been converted to one dtype; the result's dtype is the value's type.
+'left', 'right', 'widening' (the operand, where its dtype's range fits), 'never';
+`extra['partial']` marks what has no result for some operands. Operands have been converted to one
+dtype; the result's dtype is the value's type.
 """
 
 from __future__ import annotations
@@ -125,5 +126,5 @@ SELECT = _row(
 )  # fmt: skip
 CAST = _row(
     "cast", "static_cast<{type}>({0})", 2, "Conversion; floats truncate towards zero.",
-    lambda a: math.trunc(a) if isinstance(a, float) else a, "left", _UNARY,
+    lambda a: math.trunc(a) if isinstance(a, float) else a, "widening", _UNARY,
 )  # fmt: skip

@@ -23,6 +23,13 @@ FLAGS = 16
 SYNC_ALL_FLAGS = range(11, 15)
 FLAG_LIMIT = 15
 
+#: Modes that only kernels of cube and vector cores have, and between whom they are.
+BETWEEN = {
+    1: "the vector cores of one cube core",
+    2: "a cube core and its vector cores",
+    4: "a cube core and one of its vector cores",
+}
+
 _VECTOR = ("2201", "3510")
 _SOFT = ("2201", "3510", "2002", "1001")
 _WORKSPACES = (
@@ -53,6 +60,7 @@ def check_workspaces(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: 
 
 
 def _check_flag(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The flag, the mode and the pipe are ones that the chip has."""
     flag, mode, pipe = args
     chip, site = recorder.trace.chip, recorder.site()
     if not isinstance(flag, Value) and (fault := bad_flag(spec, flag, site)):
@@ -97,6 +105,7 @@ def bad_flag(spec: OpSpec, flag: int, site: Any) -> Any:
 
 
 def _check_indices(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The block and the event count from 0 up."""
     for name, value in zip(("block_idx", "event_id"), args[2:4], strict=True):
         if not isinstance(value, Value) and value < 0:
             raise error("AT0108", f"{spec.name} with {name} = {value}", recorder.site(),

@@ -9,7 +9,7 @@ from ..diagnostics import error
 from ..language.dtypes import int64, uint64
 from ..language.enums import DcciDst
 from ..trace import Recorder, Value, describe
-from . import rules
+from ._chips import on_chips
 from .spec import Form, OpSpec, Param, register
 
 #: Bytes of a line of the data cache.
@@ -22,15 +22,8 @@ _STATUS: Final = ("2201", "3510")
 _INSTRUCTIONS: Final = 16
 
 
-def _on(arches: tuple[str, ...]) -> Any:
-    def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-        if fault := rules.not_on_chip(spec, arches, recorder.trace.chip, recorder.site()):
-            raise fault
-
-    return check
-
-
 def _check_clean(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The line goes to global memory, by a `dcci_dst` that the chip has."""
     if form.name == "global":
         return
     target, chip = args[1], recorder.trace.chip
@@ -70,13 +63,14 @@ CLEAN_AND_INVALID = register(
         "from there (`DataCacheCleanAndInvalid`): `SINGLE_CACHE_LINE` from the start of `dst` to "
         "the end of its 64-byte line, `ENTIRE_DATA_CACHE` everything, whatever `dst` is.",
         (Form("to", (_LINES, _WHERE, _TENSOR)), Form("global", (_LINES, _TENSOR))),
-        checks=(_on(_DATA), _check_clean),
-        extra=MappingProxyType({"typed": {"to": (2,), "global": (1,)}}),
+        checks=(on_chips, _check_clean),
+        extra=MappingProxyType({"arches": _DATA, "typed": {"to": (2,), "global": (1,)}}),
     )
 )
 
 
 def _check_preload(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """A tensor of uint64 in global memory, and an offset in range."""
     src, offset = args
     site = recorder.site()
     if src.dtype is not uint64:
@@ -107,7 +101,8 @@ DATA_PRELOAD = register(
         "Load the 64-byte line at `cache_offset` bytes from the start of a uint64 tensor into the "
         "data cache (`DataCachePreload`). It changes no value.",
         (Form("line", (Param("src", "global", "in"), Param("cache_offset", "int"))),),
-        checks=(_on(_DATA), _check_preload),
+        checks=(on_chips, _check_preload),
+        extra=MappingProxyType({"arches": _DATA}),
     )
 )
 
@@ -115,6 +110,7 @@ DATA_PRELOAD = register(
 def _check_instructions(
     spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder
 ) -> None:
+    """The length is in range."""
     length = args[0]
     if not isinstance(length, Value) and (fault := bad_length(spec, length, recorder.site())):
         raise fault
@@ -140,7 +136,8 @@ ICACHE_PRELOAD = register(
         "Load the instructions from here on into the instruction cache, `pre_fetch_len` blocks of "
         "2 KB (`ICachePreLoad`): less than the 16 of a cube core or the 8 of a vector core.",
         (Form("from_here", (Param("pre_fetch_len", "int"),)),),
-        checks=(_on(_PRELOAD), _check_instructions),
+        checks=(on_chips, _check_instructions),
+        extra=MappingProxyType({"arches": _PRELOAD}),
     )
 )
 
@@ -158,6 +155,7 @@ ICACHE_STATUS = register(
         "is, 0 after; in the simulator always 0.",
         (Form("get", ()),),
         result=_status_result,
-        checks=(_on(_STATUS),),
+        checks=(on_chips,),
+        extra=MappingProxyType({"arches": _STATUS}),
     )
 )

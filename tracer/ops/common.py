@@ -20,6 +20,7 @@ def _address(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
 
 
 def _check_index(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The group is 0 or 1."""
     if args[0] not in (0, 1):
         raise error("AT0108", f"{spec.name} of index {args[0]}", recorder.site(),
                     hint="there are two groups, 0 and 1")  # fmt: skip
@@ -73,3 +74,28 @@ CHECK_LOCAL_MEMORY_IA = _row(
     "watches while it looks for races.",
     ("2201", "3002", "2002"), Param("check_params", "check_params"),
 )  # fmt: skip
+
+
+def _cube_mode(name: str, cpp: str, param: str, doc: str) -> OpSpec:
+    return _row(
+        name, cpp,
+        f"{doc} (`{cpp}`). A mode of the matrix multiplication, which no call of a vector core "
+        "depends on.",
+        ("2201", "3510", "3002"), Param(param, "flag", cpp="bool"),
+    )  # fmt: skip
+
+
+SET_HF32_MODE = _cube_mode(
+    "set_hf32_mode", "SetHF32Mode", "hf32_mode",
+    "Round float32 operands to HF32 in front of the multiplication, or not",
+)  # fmt: skip
+SET_HF32_TRANS_MODE = _cube_mode(
+    "set_hf32_trans_mode", "SetHF32TransMode", "trans_mode",
+    "How HF32 rounds: to the nearest, ties towards zero (True) or to even (False)",
+)  # fmt: skip
+SET_MM_LAYOUT_TRANSFORM = _cube_mode(
+    "set_mm_layout_transform", "SetMMLayoutTransform", "mm_layout_mode",
+    "Make results along N first (True), or along M first (False)",
+)  # fmt: skip
+#: Modes that nothing simulated so far looks at.
+CUBE_MODES = (SET_HF32_MODE, SET_HF32_TRANS_MODE, SET_MM_LAYOUT_TRANSFORM)

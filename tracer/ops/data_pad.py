@@ -17,7 +17,7 @@ from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import bool_, of_constant
 from ..language.enums import TPosition
 from ..trace import Recorder, Value
-from . import rules
+from ._chips import on_chips
 from ._copies import (
     ANY,
     BITS8,
@@ -222,14 +222,12 @@ DATA_COPY_PAD = register(
 # -- the padding register -------------------------------------------------------------------------
 
 _PADS: Final = (TPosition.MAX, TPosition.VECIN, TPosition.VECOUT)
-_ARCHES: Final = ("2201", "3510")
 
 
 def _check_register(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The position is one that copies pad, the number one of 32 bits, or 0."""
     value, position = args
-    site, chip = recorder.site(), recorder.trace.chip
-    if fault := rules.not_on_chip(spec, _ARCHES, chip, site):
-        raise fault
+    site = recorder.site()
     if position not in _PADS:
         raise error(
             "AT0116",
@@ -262,8 +260,8 @@ SET_PAD_VALUE = register(
                 ),
             ),
         ),
-        checks=(_check_register,),
+        checks=(on_chips, _check_register),
         # NumPy integers keep their dtype.
-        extra=MappingProxyType({"freeze": lambda value: value}),
+        extra=MappingProxyType({"arches": ("2201", "3510"), "freeze": lambda value: value}),
     )
 )

@@ -7,13 +7,18 @@ knows; checks of rows raise what they find while tracing, the simulator once it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ..chip import BLOCK_BYTES, REPEAT_BYTES, Chip
 from ..diagnostics import KernelError, Site, error
-from ..language.dtypes import DataType
-from ..trace import describe
+from ..language.dtypes import DataType, float16, float32, int32
+from ..trace import Value, describe
 from .spec import OpSpec
+
+Bytes: TypeAlias = "npt.NDArray[np.int64]"
 
 MAX_REPEAT: Final = 255
 #: Elements that the two words of a bit mask can name.
@@ -25,13 +30,15 @@ def lanes_of(dtype: DataType) -> int:
     return REPEAT_BYTES // dtype.sizeof()
 
 
-def not_on_chip(spec: OpSpec, arches: Sequence[str], chip: Chip, site: Site) -> KernelError | None:
-    """A function is there on the chips that it is documented for."""
+def not_on_chip(
+    spec: OpSpec, arches: Iterable[str], chip: Chip, site: Site, what: str = ""
+) -> KernelError | None:
+    """A function, or `what` of it, is there on the chips that it is documented for."""
     if chip.arch in arches:
         return None
     return error(
         "AT0304",
-        f"{chip.name} (architecture {chip.arch}) has no {spec.name}",
+        f"{chip.name} (architecture {chip.arch}) has no {' '.join([spec.name, what]).strip()}",
         site,
         hint=f"it is known of the architectures {', '.join(arches)}",
     )
@@ -73,15 +80,17 @@ def bad_repeat(spec: OpSpec, repeat: int, site: Site) -> KernelError | None:
     )
 
 
-def bad_mask(spec: OpSpec, mask: int, dtype: DataType, site: Site) -> KernelError | None:
-    """A mask selects at least one element, and no more than a repeat holds."""
-    if 1 <= mask <= lanes_of(dtype):
+def bad_mask(
+    spec: OpSpec, mask: int, dtype: DataType, site: Site, least: int = 1
+) -> KernelError | None:
+    """A mask selects no more than a repeat holds, and `least` elements; 0 does nothing."""
+    if least <= mask <= lanes_of(dtype):
         return None
     return error(
         "AT0108",
         f"{spec.name} with a mask of {mask} elements",
         site,
-        hint=f"one repeat holds 1 to {lanes_of(dtype)} elements of {dtype}",
+        hint=f"a mask selects {least} to {lanes_of(dtype)} elements of {dtype}",
     )
 
 
@@ -96,6 +105,21 @@ def bad_strides(spec: OpSpec, strides: Iterable[tuple[int, int]], site: Site) ->
         f"{spec.name} with the strides {tuple(stride for stride, _ in pairs)}",
         site,
         hint=f"a stride is 0 to {most} blocks of {BLOCK_BYTES} bytes",
+    )
+
+
+def bad_step(
+    spec: OpSpec, block: Any, lanes: Any, dtype: DataType, site: Site
+) -> KernelError | None:
+    """The blocks that a repeat writes lie apart; `lanes` are its elements."""
+    per_block = BLOCK_BYTES // dtype.sizeof()
+    if isinstance(block, Value) or block or lanes[0] // per_block == lanes[-1] // per_block:
+        return None
+    return error(
+        "AT0108",
+        f"{spec.name} with 0 blocks between the blocks of a repeat of dst",
+        site,
+        hint="the block stride of dst counts from 1 up, those of sources from 0",
     )
 
 
@@ -188,6 +212,64 @@ def reach(
     return (repeat - 1) * repeat_stride * per_block + last + 1
 
 
+#: What may add up in a destination: how far apart its repeats are then does not matter.
+_ACCUMULATED: Final = (float16, int32, float32)
+
+
+def fed(writes: Bytes, written: int, reads: Bytes, read: int, behind: int = 0) -> int:
+    """How many bytes a repeat writes and a later one reads.
+
+    A row of the arrays is a repeat, with where its elements of so many bytes begin; the first row
+    that reads is repeat `behind`.
+    """
+    start, rows = int(writes.min()), len(writes)
+    first = np.full(int(writes.max()) + written - start, rows, np.int64)
+    touched = (writes[:, :, None] - start + np.arange(written)).reshape(rows, -1)
+    for row in range(rows - 1, -1, -1):
+        first[touched[row]] = row
+    asked = (reads[:, :, None] - start + np.arange(read)).reshape(len(reads), -1)
+    inside = (asked >= 0) & (asked < first.size)
+    order = behind + np.arange(len(reads))[:, None]
+    repeats = np.broadcast_to(order, asked.shape)[inside]
+    return int(np.unique(asked[inside][first[asked[inside]] < repeats]).size)
+
+
+def apart(writes: Bytes, written: int, reads: Bytes, read: int) -> bool:
+    """What is quickly seen: no byte in common, or all in place with repeats one behind another."""
+    if int(reads.min()) >= int(writes.max()) + written:
+        return True
+    if int(writes.min()) >= int(reads.max()) + read:
+        return True
+    row = writes[0]
+    inside = int(row.max()) + written - int(row.min()) <= int(writes[1, 0] - row[0])
+    return inside and written == read and bool((writes == reads).all())
+
+
+def accumulates(spec: OpSpec, which: int, dtype: DataType, strides: tuple[int, int]) -> bool:
+    """Whether operand `which` may be what earlier repeats wrote.
+
+    `strides` are the repeat strides of the destination and of the operand.
+    """
+    return (
+        which == 2
+        and dtype in _ACCUMULATED
+        and 0 in strides
+        and bool(spec.extra.get("accumulates"))
+    )
+
+
+def feeds(spec: OpSpec, dst: Any, src: Any, nbytes: int, site: Site) -> KernelError:
+    """The error for a repeat that reads `nbytes` bytes of what an earlier one wrote."""
+    return error(
+        "AT0117",
+        f"{spec.name} writes {describe(dst)} and reads {describe(src)} in later repeats: they "
+        f"share {nbytes} bytes",
+        site,
+        hint="only add, sub, mul, max, min, add_relu and sub_relu of float16, int32 and float32 "
+        "may, with src1, which or dst has a repeat stride of 0; else make one call a repeat",
+    )
+
+
 def repeat_overlap(
     spec: OpSpec,
     dst: Any,
@@ -204,13 +286,8 @@ def repeat_overlap(
     if dst.base is not src.base or dst.offset is None or src.offset is None:
         return None
     written, read = (
-        [
-            tensor.offset + lane // per_block * block * BLOCK_BYTES + lane % per_block * size
-            for lane in lanes
-        ]
+        element_starts(tensor, lanes, block)
         for tensor, (block, _) in zip((dst, src), strides, strict=True)
-        for size in (tensor.dtype.sizeof(),)
-        for per_block in (BLOCK_BYTES // size,)
     )
     sizes = dst.dtype.sizeof(), src.dtype.sizeof()
     allowed = in_place(spec, *sizes)
@@ -224,3 +301,43 @@ def repeat_overlap(
         if shared and not (allowed and same):
             return partial_overlap(spec, dst, src, len(shared), site)
     return None
+
+
+def element_starts(tensor: Any, lanes: Sequence[int], block: int) -> list[int]:
+    """Where the elements of the first repeat begin, in bytes from the start of the buffer."""
+    size = tensor.dtype.sizeof()
+    per_block = BLOCK_BYTES // size
+    return [
+        tensor.offset + lane // per_block * block * BLOCK_BYTES + lane % per_block * size
+        for lane in lanes
+    ]
+
+
+def later_overlap(
+    spec: OpSpec,
+    which: int,
+    dst: Any,
+    src: Any,
+    lanes: Sequence[int],
+    repeat: int,
+    strides: tuple[tuple[int, int], tuple[int, int]],
+    site: Site,
+) -> KernelError | None:
+    """No repeat reads what an earlier one wrote, but for sums that the row allows.
+
+    `src` is operand `which`, `strides` are the block and repeat strides of the two.
+    """
+    steps = strides[0][1], strides[1][1]
+    if repeat < 2 or dst.base is not src.base or dst.offset is None or src.offset is None:
+        return None
+    if accumulates(spec, which, dst.dtype, steps):
+        return None
+    writes, reads = (
+        np.array(element_starts(tensor, lanes, block))
+        + np.arange(repeat)[:, None] * rep * BLOCK_BYTES
+        for tensor, (block, rep) in zip((dst, src), strides, strict=True)
+    )
+    if apart(writes, dst.dtype.sizeof(), reads, src.dtype.sizeof()):
+        return None
+    shared = fed(writes, dst.dtype.sizeof(), reads, src.dtype.sizeof())
+    return feeds(spec, dst, src, shared, site) if shared else None

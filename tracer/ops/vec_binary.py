@@ -48,8 +48,13 @@ FORMS = forms((Param("dst", "local", "out"), *_SOURCES), "binary_repeat", (NO_SE
 _ADDS_TO = forms((Param("dst", "local", "inout"), *_SOURCES), "binary_repeat", (NO_SET_MASK,))
 
 
-def _row(name: str, cpp: str, doc: str, semantics: Any, dtypes: dict[str, Any]) -> Any:
-    return vector_row("vec_binary", name, cpp, doc, FORMS, dtypes, semantics)
+def _row(
+    name: str, cpp: str, doc: str, semantics: Any, dtypes: dict[str, Any], accumulates: bool = True
+) -> Any:
+    """A row; `accumulates`: src1 may be what earlier repeats wrote (`rules.accumulates`)."""
+    return vector_row(
+        "vec_binary", name, cpp, doc, FORMS, dtypes, semantics, accumulates=accumulates
+    )
 
 
 def _relu(op: Any) -> Callable[[Any, Any], Any]:
@@ -107,8 +112,8 @@ DIV = mixed_row(
 )  # fmt: skip
 MAX = _row("max", "Max", "dst = the larger of src0 and src1", np.maximum, _MINMAX)
 MIN = _row("min", "Min", "dst = the smaller of src0 and src1", np.minimum, _MINMAX)
-BITWISE_AND = _row("bitwise_and", "And", "dst = src0 & src1", np.bitwise_and, _BITWISE)
-BITWISE_OR = _row("bitwise_or", "Or", "dst = src0 | src1", np.bitwise_or, _BITWISE)
+BITWISE_AND = _row("bitwise_and", "And", "dst = src0 & src1", np.bitwise_and, _BITWISE, False)
+BITWISE_OR = _row("bitwise_or", "Or", "dst = src0 | src1", np.bitwise_or, _BITWISE, False)
 ADD_RELU = _row("add_relu", "AddRelu", "dst = max(src0 + src1, 0)", _relu(np.add), _RELU)
 SUB_RELU = _row("sub_relu", "SubRelu", "dst = max(src0 - src1, 0)", _relu(np.subtract), _RELU)
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..chip import BLOCK_BYTES
-from ..diagnostics import KernelError, Site, error
+from ..diagnostics import KernelError, Site
 from ..language.dtypes import bfloat16, float16, float32, int16, int32, uint16, uint32
 from ..trace import Recorder, Value
 from . import rules
@@ -17,20 +17,10 @@ from .spec import Form, OpSpec, Param, register
 BLOCKS = 8
 
 
-def bad_step(spec: OpSpec, block: Any, site: Site) -> KernelError | None:
-    """The blocks of a repeat lie apart."""
-    if isinstance(block, Value) or block:
-        return None
-    return error(
-        "AT0108",
-        f"{spec.name} with 0 blocks between the blocks of a repeat",
-        site,
-        hint="dst_blk_stride counts from 1 up",
-    )
-
-
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, repeats and strides, operands long enough and apart."""
+    """Operands begin at multiples of 32 bytes, hold what the call reaches and are apart; at most
+    255 repeats; strides that fit their type.
+    """
     site = recorder.site()
     slots = slots_of(form)
     dst, src, repeat = args[0], args[1], args[slots.repeat]
@@ -42,7 +32,7 @@ def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
         rules.bad_start(spec, dst, site)
         or rules.bad_start(spec, src, site)
         or rules.bad_strides(spec, known, site)
-        or bad_step(spec, strides[0], site)
+        or rules.bad_step(spec, strides[0], range(rules.lanes_of(dst.dtype)), dst.dtype, site)
     )
     if fault is None and not isinstance(repeat, Value):
         fault = rules.bad_repeat(spec, repeat, site)

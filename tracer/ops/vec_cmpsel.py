@@ -92,7 +92,10 @@ def steps(slots: Slots, args: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, counts, repeats and strides, operands long enough and apart."""
+    """Operands begin at multiples of 32 bytes, hold what the call reaches and are apart or the
+    same; counts are of whole 256 bytes where the chip wants that; at most 255 repeats; strides
+    that fit their type.
+    """
     site = recorder.site()
     slots = slots_of(form)
     if by_register(form):
@@ -346,6 +349,15 @@ def check_select(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
     if by_register(form):
         return
     mode = args[4]
+    chip = recorder.trace.chip
+    if chip.arch == "1001" and mode is not SelMode.VSEL_CMPMASK_SPR:
+        raise error(
+            "AT0102",
+            f"{spec.name} with {mode.name} is not executed by {chip.name} (architecture "
+            f"{chip.arch})",
+            recorder.site(),
+            hint="choose VSEL_CMPMASK_SPR",
+        )
     scalar = slots_of(form).scalar is not None
     if scalar is not (mode is SelMode.VSEL_TENSOR_SCALAR_MODE):
         raise error(
@@ -357,16 +369,9 @@ def check_select(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def check_register_mode(spec: OpSpec, mode: SelMode, recorder: Recorder) -> None:
-    """The register holds bits; the address of bits is known on the device only."""
-    if mode is SelMode.VSEL_CMPMASK_SPR:
+    """The register holds bits or the address of bits; a number goes with `sel_mask`."""
+    if mode is not SelMode.VSEL_TENSOR_SCALAR_MODE:
         return
-    if mode is SelMode.VSEL_TENSOR_TENSOR_MODE:
-        raise error(
-            "AT0306",
-            f"{spec.name} with {mode.name} by the register, which holds the address of the bits",
-            recorder.site(),
-            hint="give sel_mask and a mask: that overload sets the address by itself",
-        )
     raise error(
         "AT0108",
         f"{spec.name} with {mode.name} and two tensors by the register",
@@ -387,11 +392,14 @@ _BY_NUMBER = tuple(
 _REPEATED: Final = (
     Param("repeat_times", "int", cpp="uint8_t"), Param("repeat_params", "binary_repeat"),
 )  # fmt: skip
+#: A selection by the address in the register, as it is once the address has been read.
+BY_ADDRESS: Final = Form("register_address", (*_SELECT, Param("src1", "local", "in"), *_REPEATED))
 _MASKS: Final = (uint8, uint16, uint32, uint64)
 _SELECTED: dict[str, tuple[Signature, ...]] = {
     arch: tuple((t, m, t, t) for t in dtypes for m in _MASKS)
     for arch, dtypes in {
         "2201": HALF_FLOAT, "3510": WIDE, "3002": HALF_FLOAT, "2002": HALF_FLOAT,
+        "1001": HALF_FLOAT,
     }.items()
 }  # fmt: skip
 SELECT = _row(
@@ -400,7 +408,9 @@ SELECT = _row(
     "`VSEL_CMPMASK_SPR` uses the bits of the first repeat in all repeats, the other modes go on "
     "reading. The modes with a mask that goes on need 8 KB of UB for themselves on 2201 and 2002. "
     "Without a mask, the elements are those of `set_vector_mask`: two sources and the bits of the "
-    "register (`compare`, `set_cmp_mask`), or sel_mask and the number in the register.",
+    "register (`compare`, `set_cmp_mask`), or sel_mask and the number in the register. With "
+    "`VSEL_TENSOR_TENSOR_MODE` the register holds the address of the bits (`get_phy_addr`): the "
+    "first four bytes of it count, on 3510 eight.",
     (
         *_BY_TENSOR, *_BY_NUMBER,
         Form("register_number", (*_SELECT, *_REPEATED)),

@@ -15,7 +15,9 @@ _REPEAT = (
 _DTYPES = (int16, uint16, float16, bfloat16, int32, uint32, float32)
 
 COPY = vector_row(
-    "vec_copy", "copy", "Copy", "dst = src",
+    "vec_copy", "copy", "Copy",
+    "dst = src; in counter mode the mask is the number of elements of each repeat, which then may "
+    "have more than eight blocks",
     (
         Form("mask", (*_OPERANDS, Param("mask", "int", cpp="uint64_t"), *_REPEAT)),
         Form("bits", (*_OPERANDS, Param("mask", "mask"), *_REPEAT)),
@@ -23,4 +25,5 @@ COPY = vector_row(
     {"2201": _DTYPES, "3002": _DTYPES, "3510": WIDE},
     lambda src: src,
     count_only={},
+    counts_repeats=True,
 )  # fmt: skip

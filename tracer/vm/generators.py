@@ -11,6 +11,7 @@ from .frame import RETURN, UNBOUND, YIELD, Frame
 from .heap import KINDS, Advanced, Kind
 from .merge import Mark
 from .objects import get_attr
+from .ranges import forget_turns
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -115,6 +116,7 @@ class VMGenerator:
         if vm.journaling:
             vm.touch(self)
         frame.parent, frame.parent_frame = vm.site(), vm.frame
+        forget_turns(frame)
         # The handlers around a `yield` count the value it gives, also when it raises instead.
         frame.stack.append(value)
         self.state = "running"

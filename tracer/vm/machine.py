@@ -6,6 +6,7 @@ stages after the tracer.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType, MethodType
@@ -22,7 +23,7 @@ from .dropped import Watched, close_dropped, step
 from .flow import Flow
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
 from .guards import Guards
-from .handlers import HANDLERS, load_several, loop_header
+from .handlers import HANDLERS, call_dropped, load_several, loop_header
 from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
@@ -50,7 +51,7 @@ NATIVE = frozenset(
 class Program:
     """A code object ready to run: handlers with their arguments, and its control flow.
 
-    `singles` has one step an instruction, `ops` what the run loop takes.
+    `singles` has one step an instruction, `ops` what the run loop takes, each with its place.
     """
 
     __slots__ = ("_first_free", "_flow", "code", "name", "ops", "singles", "slot_count")
@@ -60,29 +61,34 @@ class Program:
         self.name = code.code.co_name
         self.slot_count = len(code.slot_names)
         self._first_free = self.slot_count - len(code.code.co_freevars)
-        self.ops: list[tuple[Callable[..., Any], Any]] = [
+        self.singles: list[tuple[Callable[..., Any], Any]] = [
             (HANDLERS[i.op], i.arg) for i in code.instrs
         ]
-        self.singles = list(self.ops)
-        self._join_loads()
+        self.ops: list[tuple[int, Callable[..., Any], Any]] = [
+            (k, *single) for k, single in enumerate(self.singles)
+        ]
+        self._join_steps()
         self._flow: Flow | None = None
         if any(i.op == "JUMP" and i.arg <= k for k, i in enumerate(code.instrs)) or any(
             i.op.startswith("POP_JUMP") and i.arg <= k for k, i in enumerate(code.instrs)
         ):
             for loop in self.flow.loops.values():
                 if not loop.is_for:
-                    self.ops[loop.header] = (loop_header, None)
+                    self.ops[loop.header] = (loop.header, loop_header, None)
 
-    def _join_loads(self) -> None:
-        """A third of a kernel are locals that are loaded: those in a row are one step."""
+    def _join_steps(self) -> None:
+        """One step for locals that are loaded in a row, and for a call whose result is dropped."""
         instrs = self.code.instrs
+        for k, (one, two) in enumerate(itertools.pairwise(instrs)):
+            if one.op == "CALL" and two.op == "POP_TOP":
+                self.ops[k] = (k, call_dropped, one.arg)
         k = len(instrs)
         while k:
             end = k
             while k and instrs[k - 1].op == "LOAD_FAST":
                 k -= 1
             if end - k > 1:
-                self.ops[k] = (load_several, (tuple(i.arg for i in instrs[k:end]), end))
+                self.ops[k] = (k, load_several, (tuple(i.arg for i in instrs[k:end]), end))
             k -= end == k
 
     def is_free(self, slot: int) -> bool:
@@ -91,8 +97,8 @@ class Program:
 
     def watch(self, step: Callable[..., Any]) -> None:
         """From now on run each instruction by `step`, also where a run is under way."""
-        if self.ops[0][0] is not step:
-            self.ops[:] = [(step, op) for op in self.ops]
+        if self.ops[0][1] is not step:
+            self.ops[:] = [(k, step, single) for k, *single in self.ops]
 
     @property
     def flow(self) -> Flow:
@@ -190,8 +196,7 @@ class Machine(Recorder):
 
     def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
         """Append an operation; effects count towards the unrolling budgets."""
-        frame = self.frame
-        assert frame is not None
+        frame: Any = self.frame
         op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
         if not spec.pure:
             self.recorded += 1
@@ -375,27 +380,26 @@ class Machine(Recorder):
 
     def run(self, frame: Frame, exc: BaseException | None = None) -> Any:
         """Interpret from `frame.pc` until a stop, a return, a yield or a list of paths."""
-        ops = frame.ops
+        # Setting the state of a list's iterator is a jump.
+        ops: Any = iter(frame.ops)
+        go_to = ops.__setstate__
         depth = frame.depth
         if self.watched:
             frame.program.watch(step)
         caller, self.frame = self.frame, frame
-        pc = frame.pc
+        go_to(frame.pc)
         try:
             while True:
                 try:
                     if exc is not None:
                         raise exc
-                    while True:
-                        handler, arg = ops[pc]
+                    for pc, handler, arg in ops:
                         frame.pc = pc
                         result = handler(self, frame, arg)
-                        if result is None:
-                            pc += 1
-                        elif result.__class__ is int:
-                            pc = result
-                        else:
-                            return result
+                        if result is not None:
+                            if result.__class__ is not int:
+                                return result
+                            go_to(result)
                 except Restart as restart:
                     snapshot = frame.snapshots.get(restart.header)
                     if restart.frame is not frame or snapshot is None or snapshot.depth != depth:
@@ -404,13 +408,13 @@ class Machine(Recorder):
                     result = self._loop_again(frame, restart.header, snapshot)
                     if result.__class__ is not int:
                         return result
-                    pc = result
+                    go_to(result)
                 except (KernelError, Signal):
                     raise
                 except BaseException as caught:
                     exc = None
                     self.frame = frame
-                    pc = self._unwind(frame, caught)
+                    go_to(self._unwind(frame, caught))
         finally:
             self.frame = caller
 

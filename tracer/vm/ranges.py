@@ -65,7 +65,7 @@ class RangeState:
     `pc` is the place of the loop once it is unrolled, before that -1.
     """
 
-    __slots__ = ("done", "mode", "pc", "source", "start", "step", "stop", "trips", "turn")
+    __slots__ = ("done", "mode", "pc", "source", "start", "step", "stop", "trips", "turns")
 
     def __init__(self, start: Any, stop: Any, step: Any, mode: str, source: Any = None) -> None:
         self.start = start
@@ -75,8 +75,8 @@ class RangeState:
         self.source = source
         self.done = 0
         self.pc = -1
-        #: What `turns` says of it, once asked.
-        self.turn: Any = None
+        #: What `turns` says inside it, once asked.
+        self.turns: Turns = ()
         runtime = any(isinstance(v, Scalar) for v in (start, stop, step))
         self.trips: int | None = None if runtime else len(range(start, stop, step))
 
@@ -99,7 +99,7 @@ class RangeState:
         other.start, other.stop, other.step = self.start, self.stop, self.step
         other.mode, other.source = "unroll", self.source
         other.done, other.trips, other.pc = self.done + 1, self.trips, pc
-        other.turn = None
+        other.turns = ()
         return other
 
     def dtype(self) -> DataType:
@@ -132,16 +132,31 @@ class RangeState:
         )
 
 
-def turns(frame: Frame | None) -> tuple[tuple[Site, int], ...]:
-    """The unrolled loops around the place where a frame is, with their indices."""
-    found: tuple[tuple[Site, int], ...] = ()
+Turns = tuple[tuple[Site, int], ...]
+
+
+def turns(frame: Frame | None) -> Turns:
+    """The unrolled loops around the place where a frame is, with their indices, outermost first."""
     while frame is not None:
         for state in reversed(frame.stack):
             if state.__class__ is RangeState and state.pc >= 0:
-                turn = state.turn
-                if turn is None:
-                    index = state.start + (state.done - 1) * state.step
-                    turn = state.turn = (((frame.code, state.pc, frame.parent), index),)
-                found = turn + found if found else turn
+                return state.turns or _find_turns(frame)
         frame = frame.parent_frame
+    return ()
+
+
+def _find_turns(frame: Frame) -> Turns:
+    """The same where the frame has a loop that was not asked about before."""
+    found = turns(frame.parent_frame)
+    for state in frame.stack:
+        if state.__class__ is RangeState and state.pc >= 0:
+            index = state.start + (state.done - 1) * state.step
+            found = state.turns = (*found, ((frame.code, state.pc, frame.parent), index))
     return found
+
+
+def forget_turns(frame: Frame) -> None:
+    """What a generator does next it may do in another round of the loops around."""
+    for state in frame.stack:
+        if state.__class__ is RangeState:
+            state.turns = ()
