@@ -84,6 +84,14 @@ def check(simulations: Sequence[Simulated]) -> None:
 def _check(done: Simulated, launcher: Launcher) -> None:
     """Run a text on the same arrays as they were, which have what they have again behind it."""
     now = copies(done.args)
+    # Some have been made read-only since.
+    changed = [
+        (arg, arg.flags.writeable)
+        for arg, before, behind in zip(done.args, done.before, done.behind, strict=True)
+        if isinstance(arg, np.ndarray) and before.tobytes() != behind.tobytes()
+    ]
+    for arg, _ in changed:
+        arg.flags.writeable = True
     _put(done.args, done.before)
     try:
         with _printing() as out:
@@ -92,6 +100,8 @@ def _check(done: Simulated, launcher: Launcher) -> None:
         assert_same_print(done.printed, out.getvalue())
     finally:
         _put(done.args, now)
+        for arg, writeable in changed:
+            arg.flags.writeable = writeable
 
 
 class Plugin(Report):
@@ -127,18 +137,19 @@ def _put(args: Sequence[Any], contents: Sequence[Any]) -> None:
 def same(trace: Trace, args: Sequence[Any], theirs: Sequence[Any], who: str) -> None:
     """Fail unless the arrays have the same bytes; nobody defines which NaN comes of something."""
     for param, arg, other in zip(trace.params, args, theirs, strict=True):
-        if isinstance(arg, np.ndarray) and _bytes(arg) != _bytes(other):
+        if isinstance(arg, np.ndarray) and not _equal(arg, other):
             raise AssertionError(
                 f"{who} and the simulator differ in `{param.name}`:\n{other}\n{arg}"
             )
 
 
-def _bytes(array: np.ndarray[Any, Any]) -> bytes:
-    missing = array != array
-    if missing.any():
-        array = array.copy()
-        array[missing] = np.nan
-    return array.tobytes()
+def _equal(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> bool:
+    if ours.tobytes() == theirs.tobytes():
+        return True
+    with np.errstate(invalid="ignore"):
+        missing = ours != ours
+        agree = np.array_equal(missing, theirs != theirs)
+    return agree and ours[~missing].tobytes() == theirs[~missing].tobytes()
 
 
 _TOKEN = re.compile(r"(-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?\b|\bTrue\b|\bFalse\b|-?\binf\b|-?\bnan\b)")

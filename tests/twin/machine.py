@@ -50,12 +50,10 @@ class Machine:
 
     def _place(self, trace: Trace, args: Sequence[Any]) -> list[tuple[int, int, GlobalMemory]]:
         """Address, bytes and memory of the arrays."""
-        values = arguments(trace, range(len(args)), args)
-        return [
-            (arg.ctypes.data, arg.nbytes, value[0])
-            for arg, value in zip(args, values, strict=True)
-            if isinstance(arg, np.ndarray)
-        ]
+        arrays = [k for k, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+        written = frozenset(k for k in arrays if args[k].flags.writeable)
+        values = arguments(trace, written, args)
+        return [(args[k].ctypes.data, args[k].nbytes, values[k][0]) for k in arrays]
 
     def _enter(self, number: int, count: int, given: Any, result: Any) -> int:
         return self.calls.enter(number, given, result)
