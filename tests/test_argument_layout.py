@@ -58,7 +58,13 @@ def test_exact_bytes() -> None:
         ARRAY, True, np.int8(-113), np.float16(42.0), np.int64(2**40), 1.5,
         Pair(first=-2, second=3), ARRAY,
     )  # fmt: skip
-    block = packed(program(*values), values, {0: 0x1122334455667788, 7: 0x99})
+    made = program(*values)
+    block = packed(made, values, {0: 0x1122334455667788, 7: 0x99})
+    # Arrays of a device, packed by the function compiled for the layout.
+    device = SimpleNamespace()
+    first, last = (SimpleNamespace(device=device, pointer=p) for p in (0x1122334455667788, 0x99))
+    assert made.quick is not None
+    assert made.quick((first, *values[1:-1], last), device) == block  # type: ignore[arg-type]
     assert block == bytes.fromhex(
         "8877665544332211"  # the address
         "01000000"  # bool, in four bytes

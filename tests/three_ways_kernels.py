@@ -19,7 +19,7 @@ BLOCKS = 2
 
 
 class Given(NamedTuple):
-    """What a body gets: `x` of the block in global memory, in `a` and `y` in `b`; `work` is 4 KiB.
+    """What a body gets: `x` of the block in global memory, in `a` and `y` in `b`; `work` is 32 KiB.
 
     `out` is what it fills, `words` global memory that nobody else uses.
     """
@@ -51,7 +51,7 @@ def through(
     work = asc.TBuf(asc.TPosition.VECCALC)
     pipe.init_buffer(arrived, 2, LENGTH * 4)
     pipe.init_buffer(leaving, 1, LENGTH * 4)
-    pipe.init_buffer(work, 4096)
+    pipe.init_buffer(work, 32768)
     for tensor in (x_gm, y_gm):
         local = arrived.alloc_tensor(asc.float32)
         asc.data_copy(local, tensor, LENGTH)
@@ -204,6 +204,50 @@ def scatter(g: Given) -> None:
     asc.scatter(g.out, g.a, offsets, 0, LENGTH)
 
 
+@of("vec_gather_mask")
+def gather_mask(g: Given) -> None:
+    g.words.set_value(0, asc.gather_mask(g.out, g.a, 1, False, 0, asc.GatherMaskParams()))
+
+
+def scaled(g: Given) -> tuple[Any, Any, Any]:
+    """Halves, and integers to make of the inputs, by a scale."""
+    whole, halves = g.work.get(asc.int32), g.work.get(asc.float16)[512:576]
+    asc.set_deq_scale(0.5)
+    for part, source in ((whole[:64], g.a), (whole[64:128], g.b)):
+        asc.cast(part, source, asc.RoundMode.CAST_RINT, LENGTH)
+    return halves, whole[:64], whole[64:128]
+
+
+@of("set_deq_scale")
+def scale(g: Given) -> None:
+    halves, a, _ = scaled(g)
+    asc.cast(halves, a, asc.RoundMode.CAST_NONE, LENGTH)
+    asc.cast(g.out, halves, asc.RoundMode.CAST_NONE, LENGTH)
+
+
+@of("vec_deq")
+def add_scaled(g: Given) -> None:
+    halves, a, b = scaled(g)
+    asc.add_deq_relu(halves, a, b, LENGTH)
+    asc.cast(g.out, halves, asc.RoundMode.CAST_NONE, LENGTH)
+
+
+@of("vec_bilinear")
+def interpolate(g: Given) -> None:
+    halves = g.work.get(asc.float16)
+    source, weights, result = halves[:128], halves[512:528], halves[1024:1152]
+    offsets, scratch = g.work.get(asc.uint32)[128:144], g.work.get(asc.uint8)[8192:]
+    # The scratch has to fit their sizes; a view's is up to the end.
+    source.set_size(128)
+    weights.set_size(16)
+    asc.cast(source, g.a, asc.RoundMode.CAST_NONE, LENGTH)
+    asc.cast(source[64:], g.b, asc.RoundMode.CAST_NONE, LENGTH)
+    asc.duplicate(offsets, np.uint32(32), 16)
+    asc.duplicate(weights, 0.5, 16)
+    asc.bilinear_interpolation(result, source, offsets, weights, 64, 1, False, 1, 128, 1, scratch)
+    asc.cast(g.out, result, asc.RoundMode.CAST_NONE, LENGTH)
+
+
 @of("vec_transpose")
 def transpose(g: Given) -> None:
     rows, columns = g.work.get(asc.float16)[:256], g.work.get(asc.float16)[256:512]
@@ -260,7 +304,9 @@ def cache(g: Given) -> None:
 
 @of("block_sync")
 def barrier(g: Given) -> None:
+    g.words.set_value(0, asc.get_block_idx() + 1)
     asc.data_sync_barrier(asc.MemDsbT.ALL)
+    asc.sync_all()
 
 
 @of("instruction_cache")

@@ -12,7 +12,8 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from asctrace.lowering.text import emit, kernel_name
 from asctrace.runtime import simulator
 from asctrace.tracer.trace import Trace
 
-from .build import Launcher, compile_texts, run
+from .build import compile_texts, run
 from .machine import Undefined
 from .report import Report
 
@@ -50,18 +51,7 @@ _pending: list[Simulated] | None = None
 
 def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
     """`simulator.simulate`, checked by the twin."""
-    before = copies(args)
-    try:
-        with _printing() as printed:
-            result = _before(program, args, blocks, params)
-    except BaseException:
-        COUNTS["the simulator refuses the kernel"] += 1
-        raise
-    finally:
-        sys.stdout.write(printed.getvalue())
-    done = Simulated(
-        program.trace, tuple(args), blocks, params, before, copies(args), printed.getvalue()
-    )
+    result, done = watched(_before, COUNTS, program, args, blocks, params)
     if _pending is None:
         check([done])
     else:
@@ -69,20 +59,44 @@ def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None)
     return result
 
 
+def watched(
+    simulate: Any,
+    counts: Counter[str],
+    program: Any,
+    args: Sequence[Any],
+    blocks: int,
+    params: Any,
+) -> tuple[Any, Simulated]:
+    """Simulate, and keep what it takes to do the same another way."""
+    before = copies(args)
+    try:
+        with _printing() as printed:
+            result = simulate(program, args, blocks, params)
+    except BaseException:
+        counts["the simulator refuses the kernel"] += 1
+        raise
+    finally:
+        sys.stdout.write(printed.getvalue())
+    behind = copies(args)
+    text = printed.getvalue()
+    return result, Simulated(program.trace, tuple(args), blocks, params, before, behind, text)
+
+
 def check(simulations: Sequence[Simulated]) -> None:
     """Compile the texts as one library and run them; fails where one does something else."""
     texts = {emit(done.trace): kernel_name(done.trace) for done in simulations}
     launchers = dict(zip(texts, compile_texts(list(texts.items())), strict=True))
     for done in simulations:
-        try:
-            _check(done, launchers[emit(done.trace)])
-            COUNTS["compared"] += 1
-        except Undefined as problem:
-            COUNTS[f"not defined by C++: {problem}"] += 1
+        launcher = launchers[emit(done.trace)]
+        again = partial(run, launcher, done.trace, done.args, done.blocks, done.params)
+        repeat(done, "the text", COUNTS, again)
 
 
-def _check(done: Simulated, launcher: Launcher) -> None:
-    """Run a text on the same arrays as they were, which have what they have again behind it."""
+def repeat(done: Simulated, who: str, counts: Counter[str], again: Callable[[], Any]) -> None:
+    """Run something on the same arrays as they were, which have what they have again behind it.
+
+    Fails unless it leaves the same bytes and prints the same.
+    """
     now = copies(done.args)
     # Some have been made read-only since.
     changed = [
@@ -95,9 +109,12 @@ def _check(done: Simulated, launcher: Launcher) -> None:
     _put(done.args, done.before)
     try:
         with _printing() as out:
-            run(launcher, done.trace, done.args, done.blocks, done.params)
-        same(done.trace, done.behind, done.args, "the text")
+            again()
+        same(done.trace, done.behind, done.args, who)
         assert_same_print(done.printed, out.getvalue())
+        counts["compared"] += 1
+    except Undefined as problem:
+        counts[f"not defined by C++: {problem}"] += 1
     finally:
         _put(done.args, now)
         for arg, writeable in changed:

@@ -19,17 +19,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from asctrace.runtime import devices, knobs, platform
 from asctrace.runtime.acl import device
+from asctrace.runtime.acl.array import DeviceArray
 from asctrace.runtime.acl.errors import AclError
 from asctrace.runtime.acl.stream import synchronize
 from asctrace.runtime.cann import HOME_VARIABLES, INCLUDES
 from asctrace.runtime.jit import JitOptions
 from asctrace.runtime.simulator.memory import GlobalMemory, Space
+from asctrace.runtime.simulator.params import SimParams
 from asctrace.tracer.chip import Chip
-from asctrace.tracer.trace import Trace
+from asctrace.tracer.trace import Op, Trace
 from tests import cann_standin
 from tests.acl_kit import FOLDER as ACL_FOLDER
 from tests.acl_kit import Standin, install
@@ -125,10 +128,14 @@ class _OnDevice(Machine):
 
 
 class Host:
-    """Runs the launches of the stand-in for ACL, as a chip; `error` is what the last fault was."""
+    """Runs the launches of the stand-in for ACL, as a chip; `error` is what the last fault was.
 
-    def __init__(self, chip: Chip) -> None:
+    `params` choose the order of blocks, as for the simulator.
+    """
+
+    def __init__(self, chip: Chip, params: SimParams | None = None) -> None:
         self.chip = chip
+        self.params = params
         self.launches = 0
         self.error: BaseException | None = None
         self._run = _Run(self._launch)
@@ -144,7 +151,7 @@ class Host:
         self.launches += 1
         memory = [(r.address, r.size) for r in launch.memory[: launch.memory_count]]
         try:
-            machine = _OnDevice(Trace("device", self.chip), memory)
+            machine = _OnDevice(Trace("device", self.chip), memory, self.params)
             machine.run(
                 lambda _: block(machine.entry, launch.args), b"", launch.blocks, bool(meets)
             )
@@ -159,7 +166,9 @@ class Host:
 
 
 @contextmanager
-def standins(chip: Chip, home: Path | None = None) -> Iterator[tuple[Standin, Host]]:
+def standins(
+    chip: Chip, home: Path | None = None, params: SimParams | None = None
+) -> Iterator[tuple[Standin, Host]]:
     """Both stand-ins in place of what this process has: the device is such a chip.
 
     `home` is the made-up CANN, the shared one by default. In the end everything is given back.
@@ -170,7 +179,7 @@ def standins(chip: Chip, home: Path | None = None) -> Iterator[tuple[Standin, Ho
         patch.setattr(platform.current, "device_id", None)
         patch.setenv(HOME_VARIABLES[0], str(home or shared()))
         patch.setenv(knobs.CACHE_DIR.name, str((home or shared()) / "cache"))
-        standin, host = install(patch), Host(chip)
+        standin, host = install(patch), Host(chip, params)
         standin.configure(soc=chip.name)
         host.serve(standin)
         try:
@@ -181,16 +190,61 @@ def standins(chip: Chip, home: Path | None = None) -> Iterator[tuple[Standin, Ho
         assert left == "", f"left on the device:\n{left}"
 
 
-def run_on_device(trace: Trace, args: Sequence[Any], blocks: int) -> None:
+def run_on_device(
+    trace: Trace, args: Sequence[Any], blocks: int, params: SimParams | None = None
+) -> None:
     """Compile a trace, launch it on arrays of the host, wait; raises what a call raised."""
     npu = devices.device("npu")
-    with standins(trace.chip) as (_, host):
+    with standins(trace.chip, params=params) as (_, host):
         program = npu.compile(trace, JitOptions())
+        there = _There(args) if finds_addresses(trace) else None
         try:
-            npu.launch(program, tuple(args), blocks, None, None)
+            npu.launch(program, there.args if there else tuple(args), blocks, None, None)
             synchronize()
         except AclError:
             if host.error is not None:
                 raise host.error from None
             raise
         assert host.launches == 1
+        if there:
+            there.fetch()
+
+
+def finds_addresses(trace: Trace) -> bool:
+    """Whether a kernel finds addresses of arrays in memory."""
+    return any(isinstance(node, Op) and "any_array" in node.spec.extra for node in trace.walk())
+
+
+class _There:
+    """Copies of arrays on the device; addresses of arrays that they hold are of the copies."""
+
+    def __init__(self, args: Sequence[Any]) -> None:
+        self._pairs = {
+            (a.ctypes.data, a.nbytes): (a, DeviceArray(a.shape, a.dtype))
+            for a in args
+            if isinstance(a, np.ndarray)
+        }
+        for here, there in self._pairs.values():
+            there.copy_from(self._moved(here, 1))
+        self.args = tuple(
+            self._pairs[a.ctypes.data, a.nbytes][1] if isinstance(a, np.ndarray) else a
+            for a in args
+        )
+
+    def _moved(self, array: Any, way: int) -> Any:
+        """An array whose addresses are those on the device (1) or of the host (-1)."""
+        moved = np.array(array)
+        words = moved.reshape(-1).view(np.uint8)[: moved.nbytes // 8 * 8].view(np.uint64)
+        for (start, size), (_, there) in self._pairs.items():
+            assert there.pointer is not None
+            first, target = (start, there.pointer)[::way]
+            inside = (words >= first) & (words < first + size)
+            words[inside] = words[inside] - np.uint64(first) + np.uint64(target)
+        return moved
+
+    def fetch(self) -> None:
+        """Bring back what the kernel left."""
+        for here, there in self._pairs.values():
+            left = self._moved(there.to_host(), -1)
+            if left.tobytes() != here.tobytes():
+                here[...] = left
