@@ -12,10 +12,11 @@ endif
 VENV_PYTHON := .venv/bin/python
 N ?= 200
 
-.PHONY: help demo test lint bench fuzz clean venv venv-lint
+.PHONY: help demo samples test lint bench fuzz clean venv venv-lint
 
 help:
 	@echo "make demo     run samples/add_framework.py"
+	@echo "make samples  run every sample, with odd sizes too, against NumPy"
 	@echo "make test     the suite on each CPython 3.11, 3.12, 3.13 found (ARGS: for pytest)"
 	@echo "make lint     ruff and mypy"
 	@echo "make bench    python -m benchmarks (ARGS: see --help)"
@@ -25,6 +26,9 @@ help:
 
 demo: venv
 	$(VENV_PYTHON) samples/add_framework.py
+
+samples: venv
+	@$(VENV_PYTHON) tests/samples.py $(ARGS)
 
 test: venv
 	@$(VENV_PYTHON) tests/run_all.py test $(ARGS)

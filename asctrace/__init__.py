@@ -184,6 +184,8 @@ __all__ += sorted(_functions)
 __all__ += sorted(_structs.DECLARED)
 
 if TYPE_CHECKING:
+    # The stub has what the tables make, with overloads: it is there for editors.
+    from ._operations import *  # noqa: F403
     from .runtime.compiler import KernelType
     from .runtime.results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .runtime.simulator import SimParams
@@ -217,7 +219,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Type checkers: the operations of the table. At run time: what the start does not need."""
+    """What the start does not need."""
     if name in _LATER:
         value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
         return value

@@ -2,7 +2,8 @@
 
 `python -m asctrace doctor` prints what a bug report needs; `python -m asctrace report script.py`
 runs a script and prints the report of each kernel that it traces; `python -m asctrace cache info`
-and `cache clear` are about compiled kernels on disk.
+and `cache clear` are about compiled kernels on disk; `python -m asctrace emit script.py --out DIR`
+runs a script and saves each kernel that it launches as a C++ project.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import runpy
 import sys
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from typing import Any
 from tabulate import tabulate
 
 from . import __version__
+from .runtime.knobs import COMMAND_ROUTES, SOC
 from .runtime.specialise import OBSERVERS
 from .tracer.diagnostics import KernelError
 
@@ -101,6 +104,20 @@ def cache(what: str) -> str:
     return _table(rows)
 
 
+def _run(script: str, arguments: Sequence[str]) -> int:
+    """Run a script as Python would; returns its exit code."""
+    argv, path, code = sys.argv, list(sys.path), 0
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    finally:
+        sys.argv, sys.path[:] = argv, path
+    return code
+
+
 def report(script: str, arguments: Sequence[str]) -> int:
     """Run a script and print the report of each kernel it traces; returns the script's exit code.
 
@@ -111,23 +128,45 @@ def report(script: str, arguments: Sequence[str]) -> int:
     def see(kernel: Any, found: Any) -> None:
         traced.append((kernel, found))
 
-    argv, path, code = sys.argv, list(sys.path), 0
-    sys.argv = [script, *arguments]
-    sys.path.insert(0, str(Path(script).resolve().parent))
     OBSERVERS.append(see)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            runpy.run_path(script, run_name="__main__")
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            code = _run(script, arguments)
     finally:
         OBSERVERS.remove(see)
-        sys.argv, sys.path[:] = argv, path
     reports = list(dict.fromkeys(_report(kernel, found) for kernel, found in traced))
     print("\n".join(reports) if reports else f"{script} traces no kernel", end="")
     if not reports:
         print()
     return code
+
+
+def emit(script: str, arguments: Sequence[str], options: argparse.Namespace) -> int:
+    """Run a script in the simulator and save a project for each kernel it launches.
+
+    Returns the script's exit code, 1 when a project was not written.
+    """
+    from .runtime.devices import in_place_of_all
+    from .runtime.project.recorder import Recorder
+
+    recorder = Recorder(Path(options.out), options.route, options.force)
+    before = os.environ.get(SOC.name)
+    if options.soc:
+        os.environ[SOC.name] = options.soc
+    try:
+        with in_place_of_all(recorder):
+            code = _run(script, arguments)
+    finally:
+        if options.soc:
+            os.environ.pop(SOC.name)
+            if before is not None:
+                os.environ[SOC.name] = before
+        found = list(recorder.recorded.values())
+        for one in found:
+            print(one, file=sys.stderr if one.problem else sys.stdout)
+    if not found:
+        print(f"{script} launches no kernel")
+    return code or int(any(one.problem for one in found))
 
 
 def _report(kernel: Any, found: Any) -> str:
@@ -151,7 +190,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tables = commands.add_parser("report", help="run a script, print tables of its kernels")
     tables.add_argument("script", help="a Python file that launches or lowers kernels")
     tables.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
-    options = parser.parse_args(arguments)
+    project = commands.add_parser(
+        "emit",
+        allow_abbrev=False,
+        help="run a script in the simulator, save a C++ project for each kernel it launches",
+        description="Run a script in the simulator and save a C++ project for each kernel it "
+        "launches: the kernel, a host program with the arguments of the launch, golden results. "
+        "Other options, and all behind --, are the script's.",
+    )
+    project.add_argument("script", help="a Python file that launches kernels")
+    project.add_argument("--out", required=True, help="the folder for the projects")
+    project.add_argument("--soc", help="the chip, where the script does not choose one")
+    project.add_argument("--route", choices=COMMAND_ROUTES, help="how the kernel is compiled")
+    project.add_argument("--force", action="store_true", help="replace files that were changed")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    # What is behind -- in `emit` goes to the script; `report` takes all behind the script anyway.
+    behind: list[str] = []
+    if given[:1] == ["emit"] and "--" in given:
+        at = given.index("--")
+        given, behind = given[:at], given[at + 1 :]
+    options, rest = parser.parse_known_args(given)
+    if rest and options.command != "emit":
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if options.command == "emit":
+        return emit(options.script, [*rest, *behind], options)
     if options.command == "report":
         return report(options.script, options.arguments)
     try:

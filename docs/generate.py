@@ -1,7 +1,9 @@
 """Write the generated pages: `python -m docs.generate` from the root of the repository.
 
 `docs/python_support.md` comes from the corpus of constructs, the golden messages and the REJECTED
-table, `docs/diagnostics.md` from the table of codes, `docs/settings.md` from that of settings.
+table, `docs/diagnostics.md` from the table of codes, `docs/settings.md` from that of settings,
+`docs/api/`, `docs/api_coverage.md` and `asctrace/_operations.pyi` from the op table and the
+reference list.
 `--reference PYTHON` measures again what pyasc and Triton make of the corpus, in an interpreter that
 has both. A test compares the pages.
 """
@@ -12,7 +14,8 @@ import argparse
 import json
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +26,8 @@ from asctrace.tracer.bytecode import REJECTED
 from asctrace.tracer.diagnostics import CODES
 from tests.support import ACCEPTED, ERRORS, REFUSED
 from tests.support.rows import Accepted, Refused
+
+from . import coverage, operations, stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "errors"
@@ -207,10 +212,14 @@ def settings() -> str:
     return _SETTINGS + "\n".join(rows) + "\n"
 
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "python_support.md": python_support,
     "diagnostics.md": diagnostics,
     "settings.md": settings,
+    "api_coverage.md": coverage.page,
+    "../asctrace/_operations.pyi": stubs.page,
+    "api/index.md": operations.index,
+    **{f"api/{page.name}.md": partial(operations.text_of, page) for page in operations.PAGES},
 }
 
 
@@ -248,8 +257,13 @@ def main() -> None:
     given = parser.parse_args()
     if given.reference:
         measure(given.reference)
-    for name, page in PAGES.items():
-        Path(__file__).with_name(name).write_text(page())
+    folder = Path(__file__).parent
+    texts = {folder / name: page() for name, page in PAGES.items()}
+    for old in (folder / "api").glob("*.md"):
+        old.unlink()
+    for path, text in texts.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
 
 
 if __name__ == "__main__":

@@ -114,17 +114,20 @@ def _inline(p: Writer, op: Op, plan: Plan) -> Expression:
 # -- definitions --------------------------------------------------------------------------------
 
 
-def struct_definitions(trace: Trace) -> str:
-    """The C++ definitions of the structs that a kernel names, each behind those it contains."""
+def struct_definitions(trace: Trace, host: bool = False) -> str:
+    """The C++ definitions of the structs that a kernel names, each behind those it contains.
+
+    host: those of its parameters only, for a program that knows no enumeration of Ascend C.
+    """
     found: dict[StructType, str] = {}
     for param in trace.params:
-        _define(param.type, found)
-    for nodes in blocks(trace):
+        _define(param.type, found, host)
+    for nodes in () if host else blocks(trace):
         for node in nodes:
             if node.__class__ is Op:
                 result = node.result
                 if result is not None and result.type.__class__ in _DEFINED:
-                    _define(result.type, found)
+                    _define(result.type, found, host)
     names = [type.cpp for type in found]
     for type in found:
         if names.count(type.cpp) > 1:
@@ -139,15 +142,15 @@ def struct_definitions(trace: Trace) -> str:
 _DEFINED = (StructType, ArrayType)
 
 
-def _define(type: Any, found: dict[StructType, str]) -> None:
+def _define(type: Any, found: dict[StructType, str], host: bool) -> None:
     while isinstance(type, ArrayType):
         type = type.element
     if not isinstance(type, StructType) or type in found:
         return
     lines = [f"struct {type.cpp} {{"]
     for name, cpp, inner in type.fields:
-        _define(inner, found)
-        enum = type.cls.struct_fields[name].enum
+        _define(inner, found, host)
+        enum = None if host else type.cls.struct_fields[name].enum
         text = inner.declare(cpp) if isinstance(inner, ArrayType) else f"{enum or inner.cpp} {cpp}"
         lines.append(f"    {text};")
     text = "\n".join([*lines, "};\n"])

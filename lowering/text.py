@@ -95,7 +95,7 @@ def _header(trace: Trace) -> str:
         if isinstance(param.type, GlobalPointerType):
             by_dtype.setdefault(param.type.dtype.name, []).append(param.name)
     pointers = [f"{', '.join(names)}: {dtype}" for dtype, names in by_dtype.items()]
-    constants = [f"{name} = {_constant(value)}" for name, value in trace.constants.items()]
+    constants = [f"{name} = {constant_text(value)}" for name, value in trace.constants.items()]
     parts = [", ".join(part) for part in (pointers, constants) if part]
     text = f"// {trace.name}: asctrace {version}, {trace.chip.name}."
     if parts:
@@ -103,7 +103,7 @@ def _header(trace: Trace) -> str:
     return text.replace("\n", " ").rstrip("\\")
 
 
-def _constant(value: Any) -> str:
+def constant_text(value: Any) -> str:
     """A ConstExpr value in a comment: short, one line, without addresses."""
     text = getattr(value, "__qualname__", None) or repr(value)
     if re.search(r"0x[0-9a-fA-F]{6,}", text):

@@ -22,6 +22,18 @@ from ..tracer.language.dtypes import DataType
 from ..tracer.language.struct import Struct
 from ..tracer.language.types import GlobalPointerType, StructType
 
+#: The largest grid of any device.
+MAX_BLOCKS = 65535
+
+
+def check_blocks(kernel: str, blocks: Any) -> None:
+    """Raises `KernelError` for what is no grid: AT0113 for no number, AT0108 out of range."""
+    hint = f"{kernel}[blocks](...) with blocks from 1 to {MAX_BLOCKS}"
+    if isinstance(blocks, bool) or not hasattr(type(blocks), "__index__"):
+        raise error("AT0113", f"the grid of {kernel} is {blocks!r}, no number", hint=hint)
+    if not 0 < int(blocks) <= MAX_BLOCKS:
+        raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
+
 
 class ArrayKey:
     """A C-contiguous array of one dtype."""

@@ -22,9 +22,9 @@ USUAL = (
     "~/Ascend/ascend-toolkit/latest",
     "~/Ascend/cann",
 )
-_BIN = ("bin", "compiler/ccec_compiler/bin", "tools/bisheng_compiler/bin")
-COMPILERS = tuple(f"{folder}/bisheng" for folder in _BIN)
-LINKERS = tuple(f"{folder}/ld.lld" for folder in _BIN)
+TOOL_FOLDERS = ("bin", "compiler/ccec_compiler/bin", "tools/bisheng_compiler/bin")
+COMPILERS = tuple(f"{folder}/bisheng" for folder in TOOL_FOLDERS)
+LINKERS = tuple(f"{folder}/ld.lld" for folder in TOOL_FOLDERS)
 #: Folders of headers, of which those that exist are searched, and a header that has the version.
 INCLUDES = (
     "compiler/tikcpp/tikcfw",
@@ -33,7 +33,7 @@ INCLUDES = (
 )
 VERSION_HEADERS = ("include/version/cann_version.h", "include/version/asc_devkit_version.h")
 _VERSION_FILES = ("version.cfg", "version.info", "compiler/version.info", "opp/version.info")
-_LIBRARY_FOLDERS = ("lib64", "runtime/lib64", "acllib/lib64")
+LIBRARY_FOLDERS = ("lib64", "runtime/lib64", "acllib/lib64")
 #: The compiler as a library, and the run time (the first one preferred).
 RTC_LIBRARY = "libacl_rtc.so"
 RUNTIME_LIBRARIES = ("libacl_rt.so", "libascendcl.so")
@@ -72,7 +72,7 @@ class Cann:
 
     def library(self, name: str) -> Path | None:
         """A shared library of the run time."""
-        return self.below(f"{folder}/{name}" for folder in _LIBRARY_FOLDERS)
+        return self.below(f"{folder}/{name}" for folder in LIBRARY_FOLDERS)
 
     def includes(self) -> tuple[Path, ...]:
         """The folders of headers that exist."""

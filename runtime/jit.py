@@ -11,15 +11,17 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from ..tracer.diagnostics import error
 from ..tracer.vm.options import TraceOptions
 from . import knobs, platform
-from .arguments import adapt
+from .arguments import MAX_BLOCKS, adapt, check_blocks
 from .collector import paused
 from .devices import Device, device
+from .recall import Recall, Streak, recall
 from .signature import Signature
 from .specialise import Context, Specialisation, specialise, warn
 from .tracebacks import boundary
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from .results import Compiled, LaunchInfo, Lowered, Profile, Traced
     from .simulator import SimParams
 
-#: The largest grid.
-MAX_BLOCKS = 65535
 #: Bound kernels kept for the methods of one class.
 _BOUND = 64
 
@@ -123,6 +123,8 @@ class Kernel:
         self._contexts: dict[Any, Context] = {}
         self._bound: dict[int, Kernel] = {}
         self._variants: dict[Any, Kernel] = {}
+        self._streak = Streak()
+        self._recall: Recall | None = None
         #: One thread traces and compiles, the others take what it made.
         self._lock = threading.RLock()
         function: Any = getattr(fn, "__func__", fn)
@@ -228,12 +230,25 @@ class Kernel:
 
     def _launch(self, grid: Any, *args: Any, **kwargs: Any) -> LaunchInfo:
         blocks, stream = grid if type(grid) is tuple and len(grid) == 2 else (grid, None)
-        target = device(platform.backend_name(self.options.backend))
-        found, values = self._dispatch(blocks, *args, **kwargs)
+        recalled = self._recall
+        if (
+            recalled is not None
+            and not kwargs
+            and type(blocks) is int
+            and 0 < blocks <= MAX_BLOCKS
+            and recalled.matches(args)
+        ):
+            _, found, target = recalled
+            values = found.pick(args)
+        else:
+            target = device(platform.backend_name(self.options.backend))
+            found, values = self._search(blocks, args, kwargs, target)
+            blocks = int(blocks)
         program = found.program.get(target.name) or self._program(found, target)
-        info = target.launch(program, values, int(blocks), stream, self.options.sim)
-        for finding in info.findings:
-            warn(finding, self._function)
+        info = target.launch(program, values, blocks, stream, self.options.sim)
+        if info.findings:
+            for finding in info.findings:
+                warn(finding, self._function)
         self.last_run = info
         return info
 
@@ -261,7 +276,7 @@ class Kernel:
                 f"{self.name} runs in the simulator: there is no device whose time to take",
                 hint="profile with backend='npu' where there is one",
             )
-        found, values = self._dispatch(blocks, *args, **kwargs)
+        found, values = self._search(blocks, args, kwargs, target)
         program = found.program.get(target.name) or self._program(found, target)
         from .launcher import profile
 
@@ -270,11 +285,26 @@ class Kernel:
     def _dispatch(
         self, blocks: Any, *args: Any, **kwargs: Any
     ) -> tuple[Specialisation, tuple[Any, ...]]:
+        recalled = self._recall
+        if recalled is not None and not kwargs and recalled.matches(args):
+            if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
+                check_blocks(self.name, blocks)
+            return recalled.found, recalled.found.pick(args)
+        return self._search(blocks, args, kwargs, None)
+
+    def _search(
+        self, blocks: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: Device | None
+    ) -> tuple[Specialisation, tuple[Any, ...]]:
+        """The specialisation and the runtime arguments; remembered for launches like this one."""
         if type(blocks) is not int or not 0 < blocks <= MAX_BLOCKS:
-            self._check_blocks(blocks)
+            check_blocks(self.name, blocks)
+        plain = not kwargs and len(args) == self.signature.count
         found, values = self._find(args, kwargs)
         if found.unchecked:
             found.check(self._function)
+        if plain and self._streak.grows(found):
+            target = target or device(platform.backend_name(self.options.backend))
+            self._recall = recall(self.signature, args, found, target)
         return found, found.pick(values)
 
     def _trace(self, *args: Any, **kwargs: Any) -> Traced:
@@ -285,7 +315,11 @@ class Kernel:
     def _lower(self, *args: Any, **kwargs: Any) -> Lowered:
         # Around all stages: between two of them everything recorded would be looked at once more.
         with paused:
-            return self._lowered(self._find(args, kwargs)[0])
+            return self._with_call(*self._find(args, kwargs))
+
+    def _with_call(self, found: Specialisation, values: tuple[Any, ...]) -> Lowered:
+        """The lowered kernel with the arguments of this call."""
+        return replace(self._lowered(found), call=(found.pick(values), self.options))
 
     def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
         from .results import Compiled
@@ -294,8 +328,8 @@ class Kernel:
         options = self.options
         if kwargs.get("always_compile") and "always_compile" not in self.signature.names:
             options = options._replace(always_compile=True)
-        found = self._find(args, kwargs)[0]
-        lowered = self._lowered(found)
+        found, values = self._find(args, kwargs)
+        lowered = self._with_call(found, values)
         program = found.program[target.name] = target.compile(found.trace, options)
         return Compiled(target.name, lowered, target.product(program))
 
@@ -305,8 +339,9 @@ class Kernel:
         from .results import Compiled
 
         target = device(platform.backend_name(self.options.backend))
-        found = [self._find(tuple(args), {})[0] for args in calls]
-        lowered = [self._lowered(one) for one in found]
+        pairs = [self._find(tuple(args), {}) for args in calls]
+        found = [one for one, _ in pairs]
+        lowered = [self._with_call(one, values) for one, values in pairs]
         programs = target.compile_all([one.trace for one in found], self.options, workers)
         for one, program in zip(found, programs, strict=True):
             one.program[target.name] = program
@@ -390,13 +425,6 @@ class Kernel:
             TraceOptions(unroll_limit=limit),
         )
         return self._contexts.setdefault(_setting(), context)
-
-    def _check_blocks(self, blocks: Any) -> None:
-        hint = f"{self.name}[blocks](...) with blocks from 1 to {MAX_BLOCKS}"
-        if isinstance(blocks, bool) or not hasattr(type(blocks), "__index__"):
-            raise error("AT0113", f"the grid of {self.name} is {blocks!r}, no number", hint=hint)
-        if not 0 < int(blocks) <= MAX_BLOCKS:
-            raise error("AT0108", f"a grid of {blocks} blocks does not exist", hint=hint)
 
 
 @overload

@@ -22,12 +22,14 @@ PREFIX = "ASCTRACE_"
 #: The mapping behind `os.environ`. A lookup there takes 30 ns, in `os.environ` itself 1500 ns, and
 #: every launch asks.
 _environment: Any = getattr(os.environ, "_data", None)
+#: Reads what a knob's `key` names, as the environment has it, or None.
+read: Callable[[Any], Any] = (os.environ if _environment is None else _environment).get
 
 
 class Knob(Generic[T]):
     """One setting: the environment variable `ASCTRACE_<name>`."""
 
-    __slots__ = ("_key", "_parse", "affects_code", "default", "doc", "name", "values")
+    __slots__ = ("_parse", "affects_code", "default", "doc", "key", "name", "values")
 
     def __init__(
         self,
@@ -44,11 +46,11 @@ class Knob(Generic[T]):
         self.doc = doc
         self.affects_code = affects_code
         self._parse = parse
-        self._key: Any = os.environ.encodekey(self.name) if _environment is not None else self.name
+        self.key: Any = os.environ.encodekey(self.name) if _environment is not None else self.name
 
     def raw(self) -> Any:
         """The variable as the environment has it, or None: equal as long as the setting is."""
-        return (os.environ if _environment is None else _environment).get(self._key)
+        return read(self.key)
 
     def get(self) -> T:
         """The setting now; AT0401 when the variable holds no possible value."""
@@ -83,6 +85,8 @@ def _count(text: str) -> int:
 BACKENDS = ("auto", "sim", "npu")
 #: Ways from text to a binary; what they are is in `docs/device.md`.
 ROUTES = ("auto", "objects", "asc", "rtc")
+#: Those of them that are command lines, which a build file can have.
+COMMAND_ROUTES = ("objects", "asc")
 
 
 def _one_of(names: tuple[str, ...]) -> Callable[[str], str]:
@@ -158,12 +162,28 @@ SYNC_TIMEOUT = Knob(
     "SYNC_TIMEOUT", 0, _count, "seconds", "Waiting longer for the NPU is an error; 0: never."
 )
 
+DUMP_DIR = Knob(
+    "DUMP_DIR", "", str, "a folder", "Where the stages of each kernel are written; empty: nowhere."
+)
+OVERRIDE_DIR = Knob(
+    "OVERRIDE_DIR",
+    "",
+    str,
+    "a folder",
+    "Where edited texts of kernels are taken from when they are compiled; empty: nowhere.",
+)
+
 ALL: tuple[Knob[Any], ...] = (
     VERBOSE, BACKEND, SOC, UNROLL_LIMIT, DEVICE, COMPILER, ROUTE, COMPILE_TIMEOUT, CACHE_DIR,
-    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT,
+    CACHE_LIMIT, ACL_LIBRARY, LAUNCH_BLOCKING, SYNC_TIMEOUT, DUMP_DIR, OVERRIDE_DIR,
 )  # fmt: skip
+
+
+#: The knobs that affect code.
+AFFECT_CODE = tuple(knob for knob in ALL if knob.affects_code)
+_KEYS = tuple(knob.key for knob in AFFECT_CODE)
 
 
 def code_state() -> tuple[Any, ...]:
     """The raw values of the knobs that affect code: part of every cache key."""
-    return BACKEND.raw(), SOC.raw(), UNROLL_LIMIT.raw()
+    return tuple(map(read, _KEYS))

@@ -31,7 +31,8 @@ from .acl.prototypes import (
     LaunchConfig,
 )
 from .acl.stream import REMEMBERED, Event, Stream, current_stream
-from .arguments import is_torch, on_device, refuse
+from .arguments import MAX_BLOCKS, is_torch, on_device, refuse
+from .overlaps import Extent, overlapping
 from .packing import Block, pack_block, quick_packer
 from .results import LaunchInfo, Profile
 from .writes import written_params
@@ -39,13 +40,13 @@ from .writes import written_params
 if TYPE_CHECKING:
     from .compiler import Binary
 
-#: The largest grid of any device.
-MAX_BLOCKS = 65535
 _LAUNCH = "aclrtLaunchKernelWithHostArgs"
 #: The thread has no context, or one of another device, where our handles mean nothing.
 _ELSEWHERE = (107002, 107003, 107017)
-#: What the environment says of waiting after each launch, None by default.
-_BLOCKING = knobs.LAUNCH_BLOCKING.raw
+#: The number of placeholders in an argument block.
+_NONE = ctypes.c_size_t(0)
+#: By this the environment says whether to wait after each launch.
+_BLOCKING = knobs.LAUNCH_BLOCKING.key
 
 
 class NpuProgram:
@@ -63,6 +64,7 @@ class NpuProgram:
         "limit",
         "pointers",
         "quick",
+        "size",
         "symbol",
         "trace",
         "written",
@@ -75,13 +77,14 @@ class NpuProgram:
         #: The device that `asc.jit` names, if it does.
         self.device_id = device_id
         self.layout = argument_layout(trace, binary.sync_address)
+        self.size = ctypes.c_size_t(self.layout.size)
         #: Indices of the parameters that are addresses.
         self.pointers = tuple(
             k for k, p in enumerate(trace.params) if isinstance(p.type, GlobalPointerType)
         )
         self.written = written_params(trace)
         #: Device -> handle of the function, and handles of the loaded binary.
-        self.handles: dict[Device, int] = {}
+        self.handles: dict[Device, ctypes.c_void_p] = {}
         self._loaded: list[tuple[Device, int]] = []
         #: Makes the block where every array is a `DeviceArray`, else gives None.
         self.quick: Block | None = quick_packer(self.layout)
@@ -95,7 +98,7 @@ class NpuProgram:
             attribute = LaunchAttribute(SCHEDULE_MODE, (SCHEDULE_TOGETHER, 0, 0, 0))
             config = LaunchConfig(ctypes.pointer(attribute), 1)
             self._config = (attribute, config)
-            self.config = ctypes.addressof(config)
+            self.config = ctypes.c_void_p(ctypes.addressof(config))
 
     def info(self, blocks: int) -> LaunchInfo:
         """What a launch returns."""
@@ -104,10 +107,10 @@ class NpuProgram:
             found = self.infos[blocks] = LaunchInfo("npu", blocks, 0)
         return found
 
-    def load(self, device: Device) -> int:
+    def load(self, device: Device) -> ctypes.c_void_p:
         """The handle of the function on a device; the binary is loaded once."""
         with device.lock:
-            found: int | None = self.handles.get(device)
+            found = self.handles.get(device)
             if found is None:
                 path = self.binary.file()
                 doing = f"loading {self.symbol} from {path}"
@@ -121,7 +124,7 @@ class NpuProgram:
                 device.owned[binary] = "aclrtBinaryUnLoad"
                 self._loaded.append((device, binary))
                 try:
-                    found = device.result(
+                    function = device.result(
                         "aclrtBinaryGetFunction",
                         binary,
                         self.symbol.encode(),
@@ -132,8 +135,8 @@ class NpuProgram:
                     self._loaded.pop()
                     device.release(binary)
                     raise
-                self.handles[device] = found
-        return int(found)
+                found = self.handles[device] = ctypes.c_void_p(function)
+        return found
 
     def __del__(self) -> None:
         for device, binary in getattr(self, "_loaded", ()):
@@ -194,7 +197,7 @@ def launch(
             and queue.device is device
             and device.fault is None
             and blocks <= (program.limit or device.limit)
-            and _BLOCKING() is None
+            and knobs.read(_BLOCKING) is None
         ):
             try:
                 block = quick(values, device)
@@ -202,7 +205,7 @@ def launch(
                 block = None  # the slow way says what is wrong
             if block is not None:
                 status = device.launch(
-                    handle, blocks, queue.handle, program.config, block, len(block), None, 0
+                    handle, blocks, queue.pointer, program.config, block, program.size, None, _NONE
                 )
                 if status in _ELSEWHERE:
                     # Another library has changed this thread's device: choose it again.
@@ -271,7 +274,7 @@ class Prepared:
             raise
 
     def _addresses(self) -> dict[int, int]:
-        program, found, host = self.program, {}, []
+        program, found, host = self.program, {}, list[Extent]()
         for k in program.pointers:
             value, name = self.values[k], program.trace.params[k].name
             if isinstance(value, np.ndarray):
@@ -282,7 +285,7 @@ class Prepared:
                         "the kernel writes to it, but the array is read-only",
                         "pass a writable array, such as a copy",
                     )
-                host.append((value.ctypes.data, k, value))
+                host.append(Extent(value.ctypes.data, value.nbytes, k))
             elif is_torch(value):
                 found[k] = int(value.data_ptr())
             elif value.pointer is None:
@@ -294,18 +297,11 @@ class Prepared:
         self._stage(host, found)
         return found
 
-    def _stage(self, host: list[tuple[int, int, Any]], found: dict[int, int]) -> None:
+    def _stage(self, host: list[Extent], found: dict[int, int]) -> None:
         """Copy host arrays to the device; those that overlap on the host overlap there too."""
-        host.sort(key=lambda item: item[:2])
         written = self.program.written
         doing = f"launching {self.program.describe(self.blocks)}"
-        while host:
-            start = host[0][0]
-            stop, count = start + host[0][2].nbytes, 1
-            while count < len(host) and host[count][0] < stop:
-                stop = max(stop, host[count][0] + host[count][2].nbytes)
-                count += 1
-            group, host = host[:count], host[count:]
+        for start, stop, group in overlapping(host):
             try:
                 buffer = DeviceArray((stop - start,), np.uint8, self.device.id)
             except AclError as problem:
@@ -313,19 +309,20 @@ class Prepared:
                 raise
             self.staged.append(buffer)
             base = buffer.pointer or 0
-            for address, k, array in group:
+            for address, nbytes, k in group:
                 found[k] = base + address - start
-                if array.nbytes:
-                    copy(self.device, found[k], address, array.nbytes, HOST_TO_DEVICE, doing)
+                if nbytes:
+                    copy(self.device, found[k], address, nbytes, HOST_TO_DEVICE, doing)
                     if k in written:
-                        self.results.append((array, found[k]))
+                        self.results.append((self.values[k], found[k]))
 
     def enqueue(self) -> None:
         """Launch."""
         program, queue, block = self.program, self.queue, self.block
+        config, size = program.config, program.size
         # The runtime copies the block before it returns.
         status = self.device.launch(
-            self.handle, self.blocks, queue.handle, program.config, block, len(block), None, 0
+            self.handle, self.blocks, queue.pointer, config, block, size, None, _NONE
         )
         if status:
             raise _not_launched(program, self.values, self.blocks, self.device, status)

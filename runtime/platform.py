@@ -15,9 +15,11 @@ from . import knobs
 class _Platform:
     """What `set_platform` chose; None where it said nothing."""
 
-    __slots__ = ("backend", "device_id", "soc")
+    __slots__ = ("automatic", "backend", "device_id", "soc")
 
     def __init__(self) -> None:
+        #: What the backend 'auto' was found to be.
+        self.automatic: str | None = None
         self.backend: str | None = None
         self.soc: str | None = None
         self.device_id: int | None = None
@@ -54,13 +56,9 @@ def backend_name(option: str | None) -> str:
 
 def automatic() -> str:
     """The backend 'auto': 'npu' where ACL finds a device, else 'sim'; looked for once."""
-    global _automatic
-    if _automatic is None:
-        _automatic = "npu" if _has_device() else "sim"
-    return _automatic
-
-
-_automatic: str | None = None
+    if current.automatic is None:
+        current.automatic = "npu" if _has_device() else "sim"
+    return current.automatic
 
 
 def _has_device() -> bool:

@@ -5,12 +5,16 @@ May import `tracer` and `lowering`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..tracer.diagnostics import Finding
 from ..tracer.trace import Trace
+from .arguments import check_blocks
+
+if TYPE_CHECKING:
+    from .jit import JitOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,14 @@ class Lowered:
     """A lowered kernel.
 
     `source` is the Ascend C text, `trace` what it was made from, `findings` the warnings of the
-    checks (errors are raised).
+    checks (errors are raised). It keeps the arguments, so that `save` can write them.
     """
 
     source: str
     trace: Trace
     findings: tuple[Finding, ...] = ()
+    #: The runtime arguments and the options of the kernel, for `save`.
+    call: tuple[tuple[Any, ...], JitOptions] | None = field(default=None, repr=False, compare=False)
 
     def dump(self) -> str:
         """The trace as text, one node a line."""
@@ -62,14 +68,34 @@ class Lowered:
         lines += [str(finding) for finding in self.findings]
         return "\n\n".join(lines) + "\n"
 
-    def save(self, folder: str | Path) -> Path:
-        """Write `kernel.cpp`, `trace.txt` and `report.txt` to a folder; returns the folder."""
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        (path / "kernel.cpp").write_text(self.source, encoding="utf-8")
-        (path / "trace.txt").write_text(self.dump(), encoding="utf-8")
-        (path / "report.txt").write_text(self.report(), encoding="utf-8")
-        return path
+    def save(
+        self,
+        folder: str | Path,
+        blocks: int = 1,
+        *,
+        route: str | None = None,
+        golden: bool = True,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write a project of its own, for those who go on in C++; returns the folder.
+
+        `kernel.cpp`, a host program (`main.cpp`) that launches it on `blocks` blocks with the
+        arguments that `lower` got, its build (`CMakeLists.txt`), `arguments.json`, `README.md`, and
+        `data/` with what the arrays hold now and, by the simulator, behind the launch. Nothing of
+        it has been run on an NPU (`docs/device.md`).
+
+        route: 'objects' or 'asc', by default the one for the chip. golden=False saves no results,
+        for kernels that the simulator does not run. overwrite: replace files that others made or
+        changed, else AT0401. Raises what a launch in the simulator raises.
+        """
+        from .project import Launch, save_project
+
+        if self.call is None:
+            raise ValueError("only what kernel.lower(...) returned knows the arguments to save")
+        values, options = self.call
+        check_blocks(self.trace.name, blocks)
+        launch = Launch.of(self.trace, values, int(blocks), options, route)
+        return save_project(launch.simulated() if golden else launch, folder, overwrite)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..tracer.chip import Chip
 from ..tracer.diagnostics import Finding, KernelError, KernelWarning, error
 from ..tracer.vm.options import Argument, TraceOptions, TraceResult
+from . import knobs
 from .arguments import ArrayKey, Default, ScalarKey, StructKey
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ def specialise(
     ]
     result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
     found = Specialisation(result, names)
+    if knobs.DUMP_DIR.raw() is not None:
+        from .stages import dump_trace
+
+        dump_trace(result.trace)
     for see in OBSERVERS:
         see(kernel, found)
     return found, result.cacheable

@@ -51,7 +51,9 @@ def _built(name: str, sources: dict[str, str], command: tuple[str, ...]) -> Path
     if not target.exists():
         with tempfile.TemporaryDirectory(dir=folder) as work:
             for file, text in sources.items():
-                (Path(work) / file).write_text(text)
+                path = Path(work) / file
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
             first = next(iter(sources))
             made = Path(work) / "made.so"
             run = subprocess.run(
@@ -80,7 +82,7 @@ def entry_source(trace: Trace, body: str, sync_address: bool = False) -> str:
         f"static_assert(offsetof(Args, {slot.name}) == {slot.offset});\n" for slot in layout.slots
     )
     return (
-        f"{PRELUDE}{struct_definitions(trace)}"
+        f"{PRELUDE}{struct_definitions(trace, host=True)}"
         f"struct Args {{\n{fields}}};\n{checks}"
         f"static_assert(sizeof(Args) <= {layout.size});\n"
         f'extern "C" {{\nuint32_t {symbol}_args_size = {layout.size};\n'
@@ -182,7 +184,7 @@ def install(patch: pytest.MonkeyPatch, bodies: Bodies | None = None) -> Standin:
     patch.setenv("ASCTRACE_ACL_LIBRARY", str(library_path()))
     patch.setattr(device, "_session", None)
     patch.setattr(library, "_loaded", None)
-    patch.setattr(platform, "_automatic", None)
+    patch.setattr(platform.current, "automatic", None)
     patch.setattr(device.THREAD, "device", None)
     patch.setattr(device.THREAD, "stream", None)
     if bodies is not None:

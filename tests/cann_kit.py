@@ -29,8 +29,9 @@ class Cann:
 
     def tool(self, name: str) -> Path:
         path = self.home / "bin" / name
-        words = [sys.executable, "-I", "-S", str(_STANDIN), str(self.home), name]
-        path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        words = shlex.join([sys.executable, "-I", "-S", str(_STANDIN)])
+        # The root is where the tool lies, so that an installation may be moved.
+        path.write_text(f'#!/bin/sh\nexec {words} "${{0%/*}}/.." {name} "$@"\n')
         path.chmod(0o755)
         return path
 

@@ -4,6 +4,10 @@ It lies in a made-up CANN (`tests/cann_kit.py`), whose root it finds by its own 
 adds a line to `calls.jsonl` there; `orders.json` says what to do instead of working. An object is
 a line of JSON (tool, arguments, digest of each input) and a body that is derived from that line,
 so that a torn or mixed-up object is seen.
+
+With a `twin.json` it is a compiler for the host: the text becomes a shared object that the stand-in
+for the ACL runtime loads (`tests/twin/binary.h`). Includes, definitions and the standard are those
+of the command; a word it does not know is an error.
 """
 
 import hashlib
@@ -11,6 +15,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -37,6 +42,53 @@ def orders(home, inputs):
     return given
 
 
+#: Words for the device alone, without and with a word behind them.
+ALONE = r"-c|-O[0-3]|--aicore-only|--npu-arch=.*|-{1,2}cce-.*"
+PAIRED = ("-x", "-mllvm", "-o")
+#: Words that a compiler for the host knows too, and those with a word behind them.
+SHARED = r"-std=.*|-D.+|-g"
+SHARED_PAIRED = ("-I", "-include")
+SYMBOL = r"__global__\b[^{;]*?\bvoid\s+(\w+)\s*\("
+
+
+def compile_(home, twin, argv, inputs, output):
+    """The text of the one input as an object for the host, with an entry for the stand-in."""
+    kept, words = [], iter(argv)
+    for word in words:
+        if word in SHARED_PAIRED:
+            kept += [word, next(words)]
+        elif re.fullmatch(SHARED, word):
+            kept.append(word)
+        elif word in PAIRED:
+            next(words)
+        elif word not in inputs and not re.fullmatch(ALONE, word):
+            print(f"error: unknown argument: '{word}'")
+            return 1
+    if argv[argv.index("-x") + 1] == "asc":
+        kept += ["-I", home / twin["asc_include"]]  # its own headers need no naming
+    (source,) = inputs
+    found = re.search(SYMBOL, Path(source).read_text())
+    if found is None:
+        print(f"{source}:1:1: error: no kernel")
+        return 1
+    whole = output.with_name(f"{output.name}.cpp")
+    # The header that is compiled beforehand has to come first.
+    includes = "".join(f'#include "{name}"\n' for name in (*twin["first"], source))
+    whole.write_text(f"{includes}TWIN_BINARY({found[1]})\n")
+    return run([*twin["compiler"], "-c", *kept, whole, "-o", output])
+
+
+def link(home, twin, argv, inputs, output):
+    """A library of the last object: for each kind of core there is one, of the same text."""
+    return run([*twin["compiler"], "-shared", inputs[-1], "-o", output])
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    sys.stdout.buffer.write(done.stdout)
+    return done.returncode
+
+
 def main(home, tool, argv):
     line = json.dumps({"tool": tool, "argv": argv, "cwd": os.getcwd()}) + "\n"
     descriptor = os.open(home / "calls.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -58,6 +110,9 @@ def main(home, tool, argv):
             os.kill(os.getpid(), signal.Signals[todo["signal"]])
         if "exit" in todo:
             return todo["exit"]
+    if (home / "twin.json").is_file():
+        twin = json.loads((home / "twin.json").read_text())
+        return {"bisheng": compile_, "ld.lld": link}[tool](home, twin, argv, inputs, output)
     digests = [hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in inputs]
     data = content(tool, argv, digests)
     with output.open("wb") as file:

@@ -1,7 +1,8 @@
 """Options of the suite.
 
 `--update-golden` writes the golden texts that tests compare with; `--twin` runs the text of every
-kernel that is simulated, too (see `tests/twin`).
+kernel that is simulated, too, and `--npu` launches it through the stand-ins for a device (see
+`tests/twin`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.twin.report import Report
+
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -19,15 +22,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--update-golden", action="store_true", help="write the golden files instead of comparing"
     )
     parser.addoption(
+        "--npu", action="store_true", help="launch each simulated kernel through the stand-ins"
+    )
+    parser.addoption(
         "--twin", action="store_true", help="compile and run the text of each simulated kernel"
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--twin"):
-        from tests.twin.compare import install
+        from tests.twin import compare
 
-        install()
+        compare.install()
+        report = Report("texts run by the twin", compare.COUNTS)
+        config.pluginmanager.register(report, "twin report")
+    if config.getoption("--npu"):
+        from tests.twin import npu
+
+        npu.install()
+        report = Report("launches on the stand-in for a device", npu.COUNTS)
+        config.pluginmanager.register(report, "npu report")
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """Differential testing: CPython against asctrace.
 
 `check_path` runs a kernel on runtime scalars natively on stand-ins for the tensors, and its trace
-in the simulator, and compares what was stored. `check_twin` compares the simulator with the text,
-compiled for the host. `check_vm` runs plain Python natively and through the VM on concrete values.
-All raise `Difference`, whose text is the whole program.
+in the simulator, and compares what was stored. `check_text` compares the simulator with the text,
+compiled for the host, alone or launched on a stand-in for a device. `check_vm` runs plain Python
+natively and through the VM on concrete values. All raise `Difference`, whose text is the whole
+program.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
 from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram, path_programs
 from tests.differential_vm import VMProgram, vm_programs
 from tests.twin.build import run_trace
+from tests.twin.device import run_on_device
 
 CHIP = chip("Ascend910B1")
 OUTS = 96
@@ -111,13 +113,13 @@ class _Traced:
         return out.tolist(), fout.tolist()
 
 
-def check_twin(program: PathProgram) -> None:
-    """Compare the simulator and the text of one kernel, compiled for the host."""
+def check_text(program: PathProgram, run: Callable[..., None]) -> None:
+    """Compare the simulator and the text of one kernel, which `run` compiles and runs."""
     traced = _Traced(program)
     for launch in program.inputs:
         expected = traced.run(launch)
         try:
-            found = traced.run(launch, lambda compiled, *rest: run_trace(compiled.trace, *rest))
+            found = traced.run(launch, lambda compiled, *rest: run(compiled.trace, *rest))
         except Exception as exc:
             raise Difference(program, f"the text fails for {launch}: {_told(exc)}") from exc
         if list(map(_bits, expected[1])) != list(map(_bits, found[1])) or expected[0] != found[0]:
@@ -196,7 +198,8 @@ def _plain(value: Any, depth: int = 0) -> str:
 #: Kind of program -> how to make one and how to check it.
 KINDS: dict[str, tuple[Any, Callable[[Any], None]]] = {
     "path": (path_programs, check_path),
-    "twin": (path_programs, check_twin),
+    "twin": (path_programs, lambda program: check_text(program, run_trace)),
+    "npu": (path_programs, lambda program: check_text(program, run_on_device)),
     "vm": (vm_programs, check_vm),
 }
 

@@ -1,10 +1,10 @@
 """Fuzz asctrace against CPython.
 
-    python tests/fuzz.py --examples 1000 [--seed S] [--kind vm|path|twin]
+    python tests/fuzz.py --examples 1000 [--seed S] [--kind vm|path|twin|npu]
 
-Runs the first two kinds unless one is named; the third compiles every text with g++. A failure is
-shrunk and printed as a whole program with the command that repeats it; the exit code is then 1. Not
-a test module.
+Runs the first two kinds unless one is named; the third compiles every text with g++, the fourth
+launches it on the stand-in for a device, too. A failure is shrunk and printed as a whole program
+with the command that repeats it; the exit code is then 1. Not a test module.
 """
 
 from __future__ import annotations

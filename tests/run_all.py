@@ -62,7 +62,12 @@ def fingerprint(extras: str, strict: bool) -> str:
     for name in ("pyproject.toml", "setup.py"):
         digest.update((ROOT / name).read_bytes())
     if strict:
-        sources = sorted(str(p) for root in PACKAGE_ROOTS for p in (ROOT / root).rglob("*.py"))
+        sources = sorted(
+            str(p)
+            for root in PACKAGE_ROOTS
+            for kind in ("*.py", "*.pyi")
+            for p in (ROOT / root).rglob(kind)
+        )
         digest.update("\n".join(sources).encode())
     return digest.hexdigest()
 

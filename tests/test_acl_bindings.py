@@ -88,7 +88,7 @@ def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.code == "AT0305"
     assert "looked at /nowhere\n  libacl_rt.so: " in str(caught.value)
     assert npu.device_count() == 0
-    monkeypatch.setattr(platform, "_automatic", None)
+    monkeypatch.setattr(platform.current, "automatic", None)
     assert platform.backend_name("auto") == "sim"
 
 
@@ -142,7 +142,7 @@ def test_an_incomplete_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 def test_auto_takes_the_npu_where_there_is_one(standin: Standin) -> None:
     assert platform.backend_name("auto") == "npu"
     assert platform.backend_name("sim") == "sim"
-    platform._automatic = None
+    platform.current.automatic = None
     device.shutdown()
     standin.inject("aclrtGetDeviceCount", 207004)
     assert platform.backend_name("auto") == "sim"

@@ -13,7 +13,10 @@ from asctrace.runtime import knobs
 from asctrace.runtime.compiler import CompileOptions
 from asctrace.tracer.bytecode import REJECTED
 from asctrace.tracer.diagnostics import CODES, Kind
+from asctrace.tracer.ops.spec import TABLE
+from docs import coverage, operations
 from docs.generate import DIFFERS, PAGES, REFERENCE
+from tests import op_examples, reference
 from tests.support import ACCEPTED, REFUSED
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -23,6 +26,42 @@ NAMES = [row.name for rows in ACCEPTED.values() for row in rows]
 @pytest.mark.parametrize("page", PAGES)
 def test_page_is_current(page: str) -> None:
     assert (DOCS / page).read_text() == PAGES[page](), "run python -m docs.generate"
+
+
+def test_no_page_is_left_over() -> None:
+    assert {f"api/{path.name}" for path in (DOCS / "api").iterdir()} <= PAGES.keys()
+
+
+def test_every_row_is_on_one_page() -> None:
+    shown = [spec.name for page in operations.PAGES for spec in operations.rows_of(page)]
+    assert sorted(shown) == sorted(TABLE)
+
+
+@pytest.mark.parametrize("page", [p for p in operations.PAGES if p.name != "expressions"])
+def test_a_page_has_what_its_rows_say(page: operations.Page) -> None:
+    text = (DOCS / "api" / f"{page.name}.md").read_text()
+    sections = dict(part.split("\n\n", 1) for part in text.split("\n## ")[1:])
+    for spec in operations.rows_of(page):
+        section = sections[operations.title_of(spec)]
+        assert section.startswith(f"{spec.doc}\n")
+        for form in spec.forms:
+            example = op_examples.shown(spec, form)
+            assert f"\n{example.python}\n" in section
+            assert all(f"\n{line}\n" in section for line in example.lines)
+        for arch, dtypes in spec.dtypes.items():
+            line = next(line for line in section.splitlines() if re.match(rf"\|.*\b{arch}\b", line))
+            assert all(re.search(rf"\b{dtype.name}\b", line) for dtype in dtypes)
+        for check in spec.checks:
+            assert f"\n- {' '.join((check.__doc__ or '').split(chr(10) * 2)[0].split())}" in section
+
+
+def test_the_count_of_functions(capsys: pytest.CaptureFixture[str]) -> None:
+    text = coverage.counts(list(reference.coverage()))
+    assert f"\n{text}" in (DOCS / "api_coverage.md").read_text()
+    scope = r"(\d+) of \1 functions of the basic files in scope: traced, lowered, simulated"
+    assert re.match(rf"{scope}\. The {len(reference.MISSING)} others", text)
+    with capsys.disabled():
+        print(f"\n{text}", end="")
 
 
 def test_every_construct_has_its_example_and_value() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -98,24 +99,41 @@ def test_everything_uses_every_function(
     assert standin.report() == ""
 
 
-@pytest.mark.parametrize("code", [107000, 507015])
+#: Codes that are no failure of a function. Of `aclInit` it says that others have started the
+#: runtime, which `test_a_runtime_that_others_started_is_left_running` is about.
+HARMLESS = {
+    "aclInit": (100002,),
+    "aclFinalizeReference": (100037,),
+    "aclrtGetCurrentContext": (107002,),
+    "aclrtGetDeviceInfo": (207000,),
+}
+
+
 @pytest.mark.parametrize("name", CHECKED)
-def test_each_function_fails_once(
-    name: str,
-    code: int,
-    plain: asc.Kernel,
-    standin: Standin,
-    monkeypatch: pytest.MonkeyPatch,
+def test_each_function_fails_with_each_code(
+    name: str, plain: asc.Kernel, standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """What comes: an error with the right name, nothing left, a device that works or refuses."""
+    for code in CODES:
+        if code not in HARMLESS.get(name, ()):
+            monkeypatch.delenv("ASCTRACE_SYNC_TIMEOUT", raising=False)
+            fails(name, code, plain, standin, monkeypatch)
+            standin.reset()
+
+
+def fails(
+    name: str, code: int, plain: asc.Kernel, standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = CODES[code]
     results = [np.zeros_like(X), np.zeros_like(X)]
     standin.inject(name, code, text="broken by the test")
     with pytest.raises(npu.AclError) as caught:
         everything(plain, monkeypatch, results)
     assert standin.injections_left() == 0
     error, (finding,) = caught.value, caught.value.findings
-    assert (error.function, error.status, error.symbol) == (name, code, CODES[code].symbol)
-    assert finding.message.startswith(f"{name} gave {code} ({CODES[code].symbol}): ")
-    assert finding.code == ("AT0601" if code == 507015 else "AT0602")
+    assert (error.function, error.status, error.symbol) == (name, code, row.symbol)
+    assert finding.message == f"{name} gave {code} ({row.symbol}): {row.meaning}"
+    assert finding.code == ("AT0601" if row.fault else "AT0602")
     assert "ACL: broken by the test" in str(error)
     assert finding.hint
     # A host array has all of the result or nothing of it.
@@ -124,7 +142,7 @@ def test_each_function_fails_once(
     y = np.zeros_like(X)
     before = ("aclInit", "aclrtGetDeviceCount")
     behind = ("aclrtResetDevice", "aclFinalizeReference")
-    if code == 507015 and name not in before + behind:
+    if row.fault and name not in before + behind:
         with pytest.raises(asc.KernelError) as refused:
             plain[2](X, y, 8)
         assert refused.value.code == "AT0603"
@@ -135,6 +153,43 @@ def test_each_function_fails_once(
         assert np.array_equal(y, 2 * X)
     npu.shutdown()
     assert standin.report() == ""
+
+
+@pytest.mark.parametrize("name", ["aclFinalizeReference", "aclrtGetCurrentContext",
+                                  "aclrtGetDeviceInfo"])  # fmt: skip
+def test_codes_that_are_no_failure(
+    name: str, plain: asc.Kernel, standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (code,) = HARMLESS[name]
+    results = [np.zeros_like(X), np.zeros_like(X)]
+    standin.inject(name, code)
+    everything(plain, monkeypatch, results)
+    assert standin.injections_left() == 0
+    assert all(np.array_equal(y, 2 * X) for y in results)
+
+
+@pytest.mark.parametrize("code", [107000, 507015])
+@pytest.mark.parametrize("name", CHECKED)
+def test_each_call_of_each_function_fails(
+    name: str, code: int, plain: asc.Kernel, standin: Standin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the first call of the function: each of them in turn."""
+    everything(plain, monkeypatch, [np.zeros_like(X), np.zeros_like(X)])
+    for skip in range(1, standin.calls(name)):
+        monkeypatch.delenv("ASCTRACE_SYNC_TIMEOUT", raising=False)
+        standin.reset()
+        standin.inject(name, code, skip=skip)
+        with pytest.raises(asc.KernelError) as caught:
+            everything(plain, monkeypatch, [np.zeros_like(X), np.zeros_like(X)])
+        assert f"{name} gave {code}" in str(caught.value), skip
+        assert standin.injections_left() == 0
+        with suppress(asc.KernelError):
+            npu.shutdown()
+        assert standin.report() == "", skip
+        y = np.zeros_like(X)
+        plain[2](X, y, 8)
+        assert np.array_equal(y, 2 * X)
+        npu.shutdown()
 
 
 @pytest.mark.parametrize("skip", [1, 2, 3])
@@ -188,11 +243,18 @@ def test_an_older_runtime(
     assert [standin.calls(name) for name in optional] == [0, 0, 0]
     assert standin.calls("aclFinalize") == 1
     assert standin.report() == ""
-    y = np.zeros_like(X)
-    plain[2](X, y, 8)
-    standin.inject("aclFinalize", 500000)
-    with pytest.raises(npu.AclError, match="aclFinalize gave 500000"):
-        npu.shutdown()
+    for code in CODES:
+        y = np.zeros_like(X)
+        plain[2](X, y, 8)
+        assert np.array_equal(y, 2 * X)
+        standin.inject("aclFinalize", code)
+        if code == 100037:  # others have stopped it
+            npu.shutdown()
+        else:
+            with pytest.raises(npu.AclError, match=f"aclFinalize gave {code}"):
+                npu.shutdown()
+            assert standin.report() == ""
+        standin.reset()
 
 
 def test_out_of_memory_tells_how_much_there_is(standin: Standin) -> None:

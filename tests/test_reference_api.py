@@ -1,18 +1,14 @@
 """The calls of the reference front end exist, with its parameters and defaults.
 
-`data/reference_api.json` lists framework and core calls and data movement: overloads with
-parameters, defaults and (where overloads of a function differ in them) types, whether they give a
-value, and the Ascend C prototypes. That each row is lowered and compiled for the simulator is
-tested for all rows in `test_op_table`; here is that the rows are there and fit the prototypes.
+That each row is lowered and compiled for the simulator is tested for all rows in `test_op_table`;
+here is that the rows are there and fit the prototypes of `tests/reference.py`.
 """
 
 from __future__ import annotations
 
 import inspect
-import json
 import re
 from enum import IntEnum
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,72 +18,26 @@ from asctrace.lowering.plans import Plan
 from asctrace.runtime.simulator import simulated
 from asctrace.runtime.simulator.registry import factory_of
 from asctrace.tracer.language.types import HandleType
-from asctrace.tracer.ops.functions import load_all
-from asctrace.tracer.ops.spec import KINDS, TABLE, Form, OpFunction, OpSpec
+from asctrace.tracer.ops.spec import KINDS, TABLE, Form, OpFunction
 from asctrace.tracer.trace import Op
+from tests.reference import (
+    MISSING,
+    NOT_SIMULATED,
+    OWN_TEXT,
+    PLAIN,
+    POSITIONAL,
+    REFERENCE,
+    UNFIT,
+    resolve,
+    row_of,
+)
 from tests.simulator_kit import Kernel
 
-load_all()
-REFERENCE = json.loads((Path(__file__).parent / "data" / "reference_api.json").read_text("utf-8"))
 OVERLOADS = [
     pytest.param(entry["name"], overload, entry["ascend_c"], id=f"{entry['name']}-{k}")
     for entry in REFERENCE
     for k, overload in enumerate(entry["overloads"])
 ]
-
-#: Calls without a counterpart, and why.
-MISSING = {
-    "load_image_to_local": "image functions (AIPP) are not in scope yet",
-    "set_aipp_functions": "image functions (AIPP) are not in scope yet",
-}
-_HANDLES = "for pools written in C++ (EXTERN_IMPL_BUFPOOL), which alone make and keep TBufHandles"
-#: Calls that are lowered but end a run with AT0307, and why.
-NOT_SIMULATED = {
-    "TQueBind.init_buf_handle": _HANDLES,
-    "TQueBind.init_start_buf_handle": _HANDLES,
-}
-#: Overloads that cannot be traced, and why.
-UNFIT = {
-    ("LocalTensor.__init__", ()): "a C++ tensor has an element type: LocalTensor(dtype)",
-    **dict.fromkeys(
-        (
-            ("data_copy", ("GlobalTensor", "LocalTensor", "DataCopyCO12DstParams")),
-            ("data_copy", ("LocalTensor", "LocalTensor", "DataCopyCO12DstParams")),
-        ),
-        "copies of the cube's results come with the matrix functions",
-    ),
-    **dict.fromkeys(
-        (
-            ("data_copy", ("LocalTensor", "LocalTensor", "Nd2NzParams")),
-            ("data_copy_pad", ("LocalTensor", "LocalTensor", "DataCopyExtParams", "Nd2NzParams")),
-            ("data_copy_pad", ("LocalTensor", "LocalTensor", "DataCopyParams", "Nd2NzParams")),
-        ),
-        "from UB to L1 the headers need a Matmul object: refused with AT0306",
-    ),
-}
-#: Functions that are known while tracing, so that no row records them.
-PLAIN = ("ascend_is_aic", "ascend_is_aiv")
-#: Rows whose operands are not those of the prototype one to one; tests of theirs compare the text.
-OWN_TEXT = {
-    "ListTensorDesc.get_desc": "the array of the shape is an operand that C++ reaches by the desc",
-    "get_arch_version": "C++ writes its argument, here the value is returned",
-    "get_store_atomic_config": "C++ writes its arguments, here the values are returned",
-    "printf": "any number of values",
-}
-#: Python names of the operators' operands, which are positional.
-POSITIONAL = {"slices": "index", "index": "index"}
-
-
-def resolve(name: str) -> tuple[Any, Any]:
-    """The class, or None for a function, and the attribute."""
-    if "." not in name:
-        return None, getattr(asc, name)
-    cls = getattr(asc, name.partition(".")[0])
-    return cls, getattr(cls, name.partition(".")[2])
-
-
-def row_of(attribute: Any) -> OpSpec | None:
-    return attribute.spec if isinstance(attribute, OpFunction) else None
 
 
 def default_text(value: Any) -> str:

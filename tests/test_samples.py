@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
+from tests import samples
+from tests.samples import RUNS, SAMPLES
+
 NAMES = ("add.py", "add_framework.py")
 
 
@@ -123,33 +125,17 @@ def test_text_of_the_samples(name: str, line: str) -> None:
     assert line in ended.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("--rows", "3", "--columns", "37", "--k", "37", "--dtype", "float16"),
-        ("--rows", "1", "--columns", "1", "--k", "1"),
-        ("--rows", "2", "--columns", "3000", "--k", "77", "--blocks", "3"),
-    ],
-)
-def test_top_k(arguments: tuple[str, ...]) -> None:
-    ended = run("top_k.py", *arguments)
+@pytest.mark.parametrize("options", ["", *RUNS["top_k.py"]])
+def test_top_k(options: str) -> None:
+    ended = run("top_k.py", *options.split())
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("\nmatches NumPy\n")
     assert "AscendC::Sort32(pairs, row_local, columns_local, " in ended.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("--rows", "16", "--columns", "8"),
-        ("--rows", "1", "--columns", "100", "--dtype", "int16", "--blocks", "3"),
-        ("--rows", "50", "--columns", "3", "--dtype", "uint32", "--blocks", "1"),
-    ],
-)
-def test_transpose(arguments: tuple[str, ...]) -> None:
-    ended = run("transpose.py", *arguments)
+@pytest.mark.parametrize("options", ["", *RUNS["transpose.py"]])
+def test_transpose(options: str) -> None:
+    ended = run("transpose.py", *options.split())
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.endswith("\nmatches NumPy\n")
     assert "(dst_list, src_list, AscendC::TransDataTo5HDParams(false, false, 1, " in ended.stdout
@@ -171,17 +157,6 @@ def test_sizes_that_make_no_sense(name: str, arguments: tuple[str, ...]) -> None
     assert name in ended.stderr
 
 
-#: Sizes that divide into nothing, the smallest, whole ones, more blocks than there is work for.
-_OF_ROWS = ("--rows 1 --cols 1", "--rows 3 --cols 65 --blocks 40", "--rows 7 --cols 4096")
-_OF_VECTORS = ("--size 1", "--size 4096", "--size 98309 --blocks 5")
-SIZES = {
-    "softmax.py": _OF_ROWS,
-    "layer_norm.py": _OF_ROWS,
-    "reduce_sum.py": _OF_VECTORS,
-    "gelu.py": _OF_VECTORS,
-    "quantize.py": _OF_VECTORS,
-    "histogram.py": ("--size 1 --bins 1", "--size 4096 --blocks 3", "--size 98309 --bins 100"),
-}
 #: A line of each kernel.
 LINES = {
     "softmax.py": "AscendC::WholeReduceSum(parts[i * 16], y_local[i * 1000], 64, 15, 1, 1, 8);",
@@ -194,7 +169,7 @@ LINES = {
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes"), [(name, sizes) for name, all_sizes in SIZES.items() for sizes in all_sizes]
+    ("name", "sizes"), [(name, sizes) for name in LINES for sizes in RUNS[name]]
 )
 def test_samples_on_arrays(name: str, sizes: str) -> None:
     ended = run(name, *sizes.split())
@@ -224,3 +199,38 @@ def test_rows_that_are_too_long() -> None:
     ended = run("softmax.py", "--cols", "4097")
     assert ended.returncode != 0
     assert "rows have 1 to 4096 elements here, not 4097" in ended.stderr
+
+
+def test_every_sample_has_its_runs() -> None:
+    assert sorted(RUNS) == samples.NAMES
+    assert len(samples.NAMES) >= 16
+
+
+def test_a_line_for_each_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    assert samples.main(["bind_queue.py", "reduce_sum.py"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "bind_queue.py            1 run, matches NumPy, largest difference 0.0e+00"
+    assert second.startswith("reduce_sum.py            4 runs, matches NumPy, largest difference ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("print('differs from NumPy'); sys.exit(1)", "exit code 1: differs from NumPy\n"),
+        ("print('differs from NumPy'); sys.exit(0)", "exit code 0: differs from NumPy\n"),
+        ("sys.exit('no way')", "exit code no way: \n"),
+        ("print('matches NumPy')", "exit code None: matches NumPy\n"),
+    ],
+)
+def test_a_sample_that_fails(
+    text: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "bad.py").write_text(f"import sys\n{text}\n")
+    monkeypatch.setattr(samples, "SAMPLES", tmp_path)
+    monkeypatch.setitem(RUNS, "bad.py", ())
+    assert samples.main(["bad.py"]) == 1
+    assert said in capsys.readouterr().out

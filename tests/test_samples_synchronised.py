@@ -14,6 +14,7 @@ import pytest
 
 import asctrace as asc
 from tests.race_kit import SAMPLES, SCHEDULES, outcome
+from tests.samples import NAMES
 
 #: Sizes of samples on matrices; the others take --size.
 SIZES = {
@@ -22,7 +23,6 @@ SIZES = {
     "top_k.py": "--rows 5 --columns 70",
     "transpose.py": "--rows 35 --columns 20",
 }
-NAMES = sorted(path.name for path in SAMPLES.glob("*.py") if "__main__" in path.read_text())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1010,3 +1010,41 @@ def test_loop_that_an_arm_has_gone_round_is_traced_again() -> None:
         put(n + fuel)
 
     assert run(kernel, 5) == [4]
+
+
+def test_variable_of_a_loop_that_is_wider_on_the_way_out() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        wide = asc.int64(m)
+        for k in asc.range(3):
+            if n % 4 == k:
+                try:
+                    n = wide
+                    [][1]
+                except LookupError:
+                    break
+        put(n)
+
+    assert run(kernel, 1, 70) == [70]
+    assert run(kernel, 7, 70) == [7]
+
+
+def test_way_out_of_a_body_is_another_in_each_round() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in range(4):
+
+            def add(value: Any, k: int = k) -> Any:
+                return value + n + k
+
+            if add(m) > n > divmod(1, 5)[1]:
+                pass
+            else:
+                for _ in asc.static_range(2):
+                    m = add(m)
+                else:
+                    put(m)
+                    return
+        put(n)
+
+    assert run(kernel, 3, 0) == [6]
+    assert run(kernel, 3, 1) == [3]
+    assert run(kernel, 0, 1) == [1]

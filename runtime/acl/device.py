@@ -85,9 +85,10 @@ class Session:
 
 def _attempt(acl: library.Acl, errors: list[AclError], name: str, *args: Any) -> bool:
     """Call a function, once more when it fails; notes errors, says whether it worked at last."""
+    stopped = name in ("aclFinalize", "aclFinalizeReference")
     for _ in range(2):
         status = getattr(acl, name)(*args)
-        if status in (SUCCESS, REPEATED_FINALIZE):
+        if status == SUCCESS or (stopped and status == REPEATED_FINALIZE):
             return True
         errors.append(failure(acl, name, status))
     return False
@@ -99,8 +100,8 @@ class Device:
     def __init__(self, session: Session, device_id: int) -> None:
         self.id = device_id
         self.acl = session.acl
-        #: The bare function: launches are frequent.
-        self.launch = session.acl.aclrtLaunchKernelWithHostArgs
+        #: Launches are frequent. Its numbers and addresses are objects of ctypes, but the blocks.
+        self.launch = session.acl.unconverted("aclrtLaunchKernelWithHostArgs")
         #: The first error after which the device takes no more work.
         self.fault: AclError | None = None
         #: Handles that are ours to destroy, and by which function.

@@ -50,6 +50,16 @@ class Acl:
         setattr(self, name, function)
         return function
 
+    def unconverted(self, name: str) -> Any:
+        """A function whose arguments are not converted, which takes most of the time of a call.
+
+        Every argument has to be an object of ctypes of the parameter's size, bytes, None, or an
+        integer for a parameter of 32 bits.
+        """
+        function = self._cdll[name]
+        function.restype = TYPES[FUNCTIONS[name].result]
+        return function
+
     def meaning(self, name: str) -> str:
         """What a function was called for."""
         return f"trying to {FUNCTIONS[name].meaning}"

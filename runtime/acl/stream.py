@@ -5,6 +5,7 @@ May import `device`.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ class Stream:
     """A queue of work on a device, in order: `kernel[8, stream](...)` adds to it.
 
     `Stream()` makes one on the current device, `Stream(device_id, handle)` wraps one of another
-    library. `handle` is the `aclrtStream`.
+    library. `handle` is the `aclrtStream`, `pointer` the same for calls.
     """
 
     def __init__(self, device_id: int | None = None, handle: int | None = None) -> None:
@@ -51,6 +52,7 @@ class Stream:
         self._mark: tuple[Event, int] | None = None
         self._owned = handle is None
         self.handle: int = self._make() if handle is None else int(handle)
+        self.pointer = ctypes.c_void_p(self.handle)
         with self.device.lock:
             if self._owned:
                 self.device.own_streams.add(self)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ...lowering.text import Entry, TextOptions, emit, python_lines
 from ...tracer.trace import Trace
-from .binary import Binary
+from .. import knobs
+from ..stages import dump, taken_back
+from .binary import Binary, KernelType
 from .build import Job, run_all
-from .commands import qualifier
+from .commands import OBJECT, SOURCE, commands, qualifier
 from .kinds import check, infer
 from .options import CompileOptions
-from .toolchain import Toolchain, find_toolchain
+from .toolchain import Toolchain, arch_of, find_toolchain
 
 #: Where the text itself sets the address for synchronisation between cores.
 _SYNC_ARCH, _SYNC_ROUTE = "2201", "objects"
@@ -28,7 +31,25 @@ def compile_traces(
 
     fresh: past the cache. Raises as `compile_text` does, with Python lines.
     """
-    return run_all([_job(trace, text, options, fresh) for trace in traces], workers)
+    jobs = [_job(trace, text, options, fresh) for trace in traces]
+    binaries = run_all(jobs, workers)
+    if knobs.DUMP_DIR.raw() is not None:
+        for trace, binary in zip(traces, binaries, strict=True):
+            dump(trace, {OBJECT: binary.file().read_bytes()})
+    return binaries
+
+
+def entry_for(trace: Trace, route: str, kind: KernelType) -> Entry:
+    """How the text declares a kernel for a route; raises AT0306 for what the kind does not do."""
+    check(trace, kind)
+    sync_address = kind.hard_sync and route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH
+    return Entry(qualifier(route, kind), sync_address)
+
+
+def kernel_text(trace: Trace, text: TextOptions, entry: Entry) -> str:
+    """The text to compile: the emitted one, or what somebody has made of it."""
+    source = emit(trace, text, entry)
+    return taken_back(trace, source) or source
 
 
 def _job(
@@ -36,13 +57,30 @@ def _job(
 ) -> tuple[Job, Toolchain]:
     tools = find_toolchain(trace.chip)
     kind = options.kernel_type or infer(trace)
-    check(trace, kind)
-    entry = Entry(
-        qualifier(tools.route, kind),
-        kind.hard_sync and tools.route == _SYNC_ROUTE and trace.chip.arch == _SYNC_ARCH,
-    )
+    entry = entry_for(trace, tools.route, kind)
+    job = _prepared(trace, text, options, kind, entry, fresh)
+    if knobs.DUMP_DIR.raw() is not None:
+        arch = arch_of(trace.chip)
+        steps = () if tools.route == "rtc" else commands(tools, arch, kind, options)
+        script = "".join(f"{step}\n" for step in steps)
+        dump(trace, {SOURCE: job.text, "command.sh": f'cd "$(dirname "$0")"\n{script}'})
+    return job, tools
+
+
+def _prepared(
+    trace: Trace,
+    text: TextOptions,
+    options: CompileOptions,
+    kind: KernelType,
+    entry: Entry,
+    fresh: bool,
+) -> Job:
     if options.debug and not text.line_directives:
         text = TextOptions(text.comments, text.source_lines, True)
-    source = emit(trace, text, entry)
-    job = Job(source, trace.chip, options, kind, lambda: python_lines(trace, text, entry), fresh)
-    return job, tools
+    emitted = emit(trace, text, entry)
+    edited = taken_back(trace, emitted)
+    if edited is not None:
+        # Its lines are its own.
+        return Job(edited, trace.chip, options, kind, fresh=fresh)
+    lines = partial(python_lines, trace, text, entry)
+    return Job(emitted, trace.chip, options, kind, lines, fresh)

@@ -16,6 +16,7 @@ from ...tracer.language.struct import plain
 from ...tracer.language.types import GlobalPointerType, StructType
 from ...tracer.trace import Trace
 from ..arguments import on_device
+from ..overlaps import Extent, overlapping
 from .memory import GlobalMemory, Space
 
 #: Distance of the addresses of unrelated arrays; more than any array has bytes.
@@ -76,25 +77,21 @@ def _placed(
     arrays: Sequence[tuple[int, str, npt.NDArray[np.uint8]]], written: Collection[int]
 ) -> list[tuple[int, GlobalMemory]]:
     """Addresses in global memory; arrays that overlap on the host overlap there too."""
-    places = [(array.ctypes.data, k, name, array) for k, name, array in arrays]
-    places.sort(key=lambda place: place[:2])
+    named = {k: (name, array) for k, name, array in arrays}
     found: list[tuple[int, GlobalMemory]] = []
-    while places:
-        start = places[0][0]
-        stop, count = start + places[0][3].size, 1
-        while count < len(places) and places[count][0] < stop:
-            stop = max(stop, places[count][0] + places[count][3].size)
-            count += 1
-        group, places = places[:count], places[count:]
-        tracked = any(k in written for _, k, _, _ in group)
-        data = group[0][3].data
-        if count > 1 and tracked:
+    extents = (Extent(array.ctypes.data, array.size, k) for k, _, array in arrays)
+    for start, stop, group in overlapping(extents):
+        tracked = any(extent.param in written for extent in group)
+        data = named[group[0].param][1].data
+        if len(group) > 1 and tracked:
             data = memoryview((ctypes.c_ubyte * (stop - start)).from_address(start)).cast("B")
-        name = " and ".join(f"`{name}`" for _, _, name, _ in sorted(group, key=lambda g: g[1]))
-        space = Space(name, data, (min(k for _, k, _, _ in group) + 1) * APART, tracked)
-        for address, k, name, array in group:
-            data = array.data if k in written else array.data.toreadonly()
-            found.append((k, GlobalMemory(name, data, space, address - start)))
+        first = sorted(extent.param for extent in group)
+        label = " and ".join(f"`{named[k][0]}`" for k in first)
+        space = Space(label, data, (first[0] + 1) * APART, tracked)
+        for extent in group:
+            name, array = named[extent.param]
+            data = array.data if extent.param in written else array.data.toreadonly()
+            found.append((extent.param, GlobalMemory(name, data, space, extent.address - start)))
     return found
 
 

@@ -70,6 +70,7 @@ struct Binary {
 struct Function {
     Binary* binary;
     standin_entry entry;
+    bool whole;   // the entry runs all blocks
     uint32_t args_size;
     std::string name;
 };
@@ -286,12 +287,16 @@ void say(const char* text) { spoken = text; }
 int run_kernel(Function* function, uint32_t blocks, const std::vector<uint64_t>& args, uint32_t size) {
     spoken.clear();
     Opened opened;
-    standin_launch launch{STANDIN_ABI, 0, blocks, size, nullptr, say, user};
+    std::vector<standin_range> ranges;
+    for (auto& [address, extent] : memory) {
+        if (extent.second == function->binary->device) ranges.push_back({address, extent.first});
+    }
+    standin_launch launch{STANDIN_ABI, 0, blocks, size, nullptr, say, user, ranges.data(), ranges.size()};
     std::vector<unsigned char> room(args.size() * 8 + 32);
     auto aligned = (reinterpret_cast<uintptr_t>(room.data()) + 15) / 16 * 16;
     launch.args = reinterpret_cast<void*>(aligned);
     int code = 0;
-    for (; launch.block < blocks && !code; ++launch.block) {
+    for (; launch.block < (function->whole ? 1 : blocks) && !code; ++launch.block) {
         memcpy(const_cast<void*>(launch.args), args.data(), size);
         code = function->entry(&launch);
     }
@@ -656,10 +661,12 @@ aclError aclrtBinaryGetFunction(const aclrtBinHandle handle, const char* name, a
     NEED(binaries.count(handle), INVALID_HANDLE, "no such binary");
     Binary* binary = binaries[handle];
     std::string symbol(name);
-    void* entry = dlsym(binary->object, (symbol + "_entry").c_str());
+    void* grid = dlsym(binary->object, (symbol + "_grid").c_str());
+    void* entry = grid ? grid : dlsym(binary->object, (symbol + "_entry").c_str());
     void* size = dlsym(binary->object, (symbol + "_args_size").c_str());
     NEED(entry && size, LOOKUP, "%s has no kernel %s", binary->path.c_str(), name);
-    auto* function = new Function{binary, reinterpret_cast<standin_entry>(entry), *static_cast<uint32_t*>(size), name};
+    auto* function = new Function{binary, reinterpret_cast<standin_entry>(entry), grid != nullptr,
+                                  *static_cast<uint32_t*>(size), name};
     functions[function] = function;
     *result = function;
     return 0;

@@ -5,14 +5,16 @@
  *
  *     extern "C" { uint32_t k_args_size; }                    the bytes of its argument block
  *     extern "C" int k_entry(const standin_launch* launch);   runs one block
+ *     extern "C" int k_grid(const standin_launch* launch);    in its place: runs all blocks
  *
- * `k_entry` is called once a block, block 0 first, when the stream comes to the launch: inside the
- * call that waits for it, in that caller's thread, so that a Python callback works. Device memory is
+ * `k_entry` is called once a block, block 0 first, `k_grid` once with block 0, when the stream comes
+ * to the launch: inside the call that waits for it, in that caller's thread, so that a Python
+ * callback works. Device memory is
  * mapped at the addresses that the block has only while kernels and copies run; a fault of the host
  * (a wild pointer) is not caught. After each launch the surroundings of all allocations are
  * checked, and a write there is the fault of that launch.
  *
- * It returns 0, or the code that waiting for the stream gives, for instance 507015; `say` then has
+ * They return 0, or the code that waiting for the stream gives, for instance 507015; `say` then has
  * the words of the error message.
  */
 #pragma once
@@ -22,7 +24,14 @@
 
 extern "C" {
 
-#define STANDIN_ABI 1
+#define STANDIN_ABI 2
+
+/* One allocation. */
+typedef struct standin_range {
+    uint64_t address;
+    uint64_t size;
+} standin_range;
+
 
 typedef struct standin_launch {
     uint32_t abi;          /* STANDIN_ABI */
@@ -32,6 +41,8 @@ typedef struct standin_launch {
     const void* args;      /* the argument block as it was at the launch, aligned to 16 */
     void (*say)(const char* text);
     void* user;            /* whatever standin_set_user was given */
+    const standin_range* memory;   /* what is allocated on the device, by address */
+    uint64_t memory_count;
 } standin_launch;
 
 typedef int (*standin_entry)(const standin_launch* launch);

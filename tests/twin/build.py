@@ -18,24 +18,27 @@ from asctrace.tracer.trace import Trace
 from .header import header
 from .machine import Machine, pack
 
-_FLAGS = ("-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off")
+#: How g++ compiles a text. Each library has variables of its own, and can be unloaded.
+FLAGS = (
+    "-std=c++17", "-O0", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off", "-fno-gnu-unique",
+)  # fmt: skip
 
 
 def folder() -> Path:
     """Where compiled texts are kept for one user and one header."""
-    digest = hashlib.sha256(" ".join((*_FLAGS, header())).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(" ".join((*FLAGS, header())).encode()).hexdigest()[:16]
     path = Path(tempfile.gettempdir()) / f"asctrace-twin-{os.getuid()}" / digest
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 
 def _compiler(*arguments: Any) -> None:
-    done = subprocess.run(["g++", *_FLAGS, *map(str, arguments)], capture_output=True, text=True)
+    done = subprocess.run(["g++", *FLAGS, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         raise AssertionError(f"g++ refuses the text:\n{done.stderr}")
 
 
-def _include() -> Path:
+def include() -> Path:
     """The folder with the header, compiled beforehand."""
     path = folder()
     precompiled = path / "kernel_operator.h.gch"
@@ -65,7 +68,7 @@ def compile_texts(texts: Sequence[tuple[str, str]]) -> list[Callable[[bytes], in
         )
     parts.append('extern "C" void bind(twin::Entry entry) { twin::entry = entry; }')
     source = "\n".join(parts)
-    path = _include()
+    path = include()
     digest = hashlib.sha256(source.encode()).hexdigest()[:24]
     library = path / f"{digest}.so"
     if not library.exists():

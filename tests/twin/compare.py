@@ -21,7 +21,7 @@ from .header import has_text
 
 #: Kernels compared, and those left out by reason.
 COUNTS: Counter[str] = Counter()
-_original = simulator.simulate
+_before = simulator.simulate
 
 
 def left_out(trace: Trace) -> str | None:
@@ -41,24 +41,29 @@ def left_out(trace: Trace) -> str | None:
 
 def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
     """`simulator.simulate`, checked by the twin."""
-    copies = _copies(args)
-    result = _original(program, args, blocks, params)
+    theirs = copies(args)
+    result = _before(program, args, blocks, params)
     trace = program.trace
     reason = left_out(trace)
     if reason is not None:
         COUNTS[reason] += 1
         return result
-    run_trace(trace, copies, blocks)
+    run_trace(trace, theirs, blocks)
     COUNTS["compared"] += 1
-    for param, arg, copy in zip(trace.params, args, copies, strict=True):
-        if isinstance(arg, np.ndarray) and arg.tobytes() != copy.tobytes():
-            raise AssertionError(
-                f"the text and the simulator differ in `{param.name}`:\n{copy}\n{arg}"
-            )
+    same(trace, args, theirs, "the text")
     return result
 
 
-def _copies(args: Sequence[Any]) -> list[Any]:
+def same(trace: Trace, args: Sequence[Any], theirs: Sequence[Any], who: str) -> None:
+    """Fail unless the arrays have the same bytes."""
+    for param, arg, other in zip(trace.params, args, theirs, strict=True):
+        if isinstance(arg, np.ndarray) and arg.tobytes() != other.tobytes():
+            raise AssertionError(
+                f"{who} and the simulator differ in `{param.name}`:\n{other}\n{arg}"
+            )
+
+
+def copies(args: Sequence[Any]) -> list[Any]:
     """Copies of the arrays that overlap as the arrays do."""
     roots: dict[int, np.ndarray[Any, Any]] = {}
     out = []
@@ -78,4 +83,5 @@ def _copies(args: Sequence[Any]) -> list[Any]:
 
 def install() -> None:
     """Check every simulation from now on."""
-    simulator.simulate = simulate
+    global _before
+    _before, simulator.simulate = simulator.simulate, simulate

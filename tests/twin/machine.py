@@ -20,6 +20,7 @@ from asctrace.runtime.simulator.arguments import arguments
 from asctrace.runtime.simulator.codegen import Writer
 from asctrace.runtime.simulator.core import Core
 from asctrace.runtime.simulator.engine import ProgramOrder
+from asctrace.runtime.simulator.masks import MaskRegister
 from asctrace.runtime.simulator.memory import GlobalMemory
 from asctrace.runtime.simulator.params import SimParams
 from asctrace.runtime.simulator.registry import factory_of, operands
@@ -95,6 +96,8 @@ class Machine:
         memories = sorted({m for m in MEMORY.values() if m in trace.chip.memory})
         self.recorder = _Recorder(Trace("twin", trace.chip))
         self.core = Core(self.recorder.trace, memories, params, self.engine)
+        # Whether anything depends on it is not known beforehand.
+        self.core.masks = MaskRegister()
         self.error: BaseException | None = None
         self.block = (0, 1)
         #: Run-time value and the value that stands for it, by handle.
@@ -395,7 +398,7 @@ def _number(operand: Any) -> Any:
 
 
 def pack(trace: Trace, args: Sequence[Any]) -> bytes:
-    """The argument block, with natural alignment."""
+    """The argument block: natural alignment, at least 4."""
     out = bytearray()
     for param, arg in zip(trace.params, args, strict=True):
         type = param.type
@@ -407,5 +410,5 @@ def pack(trace: Trace, args: Sequence[Any]) -> bytes:
             assert isinstance(type, DataType)
             data = np.array(arg).astype(type.np).tobytes()
             align = len(data)
-        out += bytes(-len(out) % align) + data
+        out += bytes(-len(out) % max(align, 4)) + data
     return bytes(out)

@@ -149,11 +149,15 @@ private:
 
 // -- launching ------------------------------------------------------------------------------------
 
-// The next argument of a block that is packed with natural alignment.
+// Where an argument starts: at a multiple of its alignment, at least 4.
+template <typename T>
+constexpr uintptr_t alignment = alignof(T) > 4 ? alignof(T) : 4;
+
+// The next argument of a block.
 template <typename T>
 T unpack(const char*& at)
 {
-    constexpr uintptr_t align = alignof(T);
+    constexpr uintptr_t align = alignment<T>;
     at = reinterpret_cast<const char*>((reinterpret_cast<uintptr_t>(at) + align - 1) / align * align);
     T value;
     std::memcpy(&value, at, sizeof(T));

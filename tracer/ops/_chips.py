@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import error
+from ..diagnostics import KernelError, error
 from ..trace import Recorder
 from . import rules
 from .spec import Form, OpSpec
 
 
 def on_chips(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The chip is of one of the architectures in `extra['arches']`; an overload may have fewer."""
+    """The chip is one that has the call.
+
+    Those are the architectures in `extra['arches']`; an overload may have fewer (`form_arches`).
+    """
     chip = recorder.trace.chip
     arches = spec.extra.get("form_arches", {}).get(form.name, spec.extra["arches"])
     what = "" if arches is spec.extra["arches"] else "of this form"
@@ -19,8 +23,31 @@ def on_chips(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder
         raise fault
 
 
+def executes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The chip executes the call: it is none of those in `extra['lacks']`."""
+    if fault := lacking(spec, recorder):
+        raise fault
+
+
+def lacking(
+    spec: OpSpec, recorder: Recorder, table: Callable[[OpSpec], str] = lambda spec: ""
+) -> KernelError | None:
+    """The error of a call that a chip declares and does not execute; `table` is shown with it."""
+    chip = recorder.trace.chip
+    hint = spec.extra.get("lacks", {}).get(chip.arch)
+    if not hint:
+        return None
+    return error(
+        "AT0304",
+        f"{chip.name} (architecture {chip.arch}) does not execute {spec.name}",
+        recorder.site(),
+        table=table(spec),
+        hint=hint,
+    )
+
+
 def of_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The first operand is a dtype that the row's table has for the chip."""
+    """The dtype is one that the chip takes."""
     chip, dtypes = recorder.trace.chip, spec.dtypes
     if fault := rules.not_on_chip(spec, dtypes, chip, recorder.site()):
         raise fault

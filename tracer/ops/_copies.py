@@ -334,7 +334,10 @@ _MAX_REACHED: Final = 4096
 
 
 def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Dtypes, route, starts, numbers, lengths and overlap, as far as they are known."""
+    """The chip copies this dtype from there to there; local operands begin at multiples of 32
+    bytes; numbers are in range; operands hold what the call reaches; nothing is written twice, or
+    read and written at different places.
+    """
     way: Way = spec.extra["ways"][form.name]
     count = way.tensors
     tensors, rest = args[:count], args[count:]

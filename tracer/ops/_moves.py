@@ -22,6 +22,7 @@ from ..language.structs import MrgSort4Info, StructArg
 from ..language.types import LocalTensorType
 from ..trace import Recorder, Value, describe
 from . import rules
+from ._chips import executes
 from ._vector import check_tensors
 from .spec import STRUCTS, Form, OpSpec, Param, register
 
@@ -317,7 +318,9 @@ def check_operands(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Re
 
 
 def check_move(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Numbers in range, starts, operands long enough and apart, as far as they are known."""
+    """Numbers are in range; operands begin where the call can take them from, hold what it reaches
+    and are apart where they have to be.
+    """
     site, chip = recorder.site(), recorder.trace.chip
     if fault := bad_number(spec, form, args, site):
         raise fault
@@ -440,16 +443,6 @@ def counts_row(
 ) -> OpSpec:
     """Add a row that reads what an earlier call left behind in a register (`Contents.note`)."""
 
-    def check(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-        chip = recorder.trace.chip
-        if hint := lacks.get(chip.arch):
-            raise error(
-                "AT0304",
-                f"{chip.name} (architecture {chip.arch}) does not execute {name}",
-                recorder.site(),
-                hint=hint,
-            )
-
     def semantics(call: Call) -> Move:
         def data(contents: Contents) -> Data:
             found = contents.recall(key)
@@ -461,7 +454,8 @@ def counts_row(
 
     return register(
         OpSpec(
-            name, cpp, family, doc, (Form("get", ()),), pipe="V", checks=(check,),
-            semantics=semantics, result=result, extra=MappingProxyType({"outputs": outputs}),
+            name, cpp, family, doc, (Form("get", ()),), pipe="V", checks=(executes,),
+            semantics=semantics, result=result,
+            extra=MappingProxyType({"outputs": outputs, "lacks": lacks}),
         )
     )  # fmt: skip

@@ -32,6 +32,7 @@ from ..language.dtypes import (
 from ..language.enums import MEMORY
 from ..trace import Recorder, Value, describe
 from . import rules
+from ._chips import lacking
 from .spec import STRUCTS, Form, OpSpec, Param, register
 
 #: Dtypes of the tensors of a call in order, the destination first.
@@ -221,21 +222,15 @@ def dtype_table(spec: OpSpec) -> str:
 
 
 def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """All tensors in UB and of dtypes that the chip executes together."""
+    """All tensors are in UB and of dtypes that the chip executes together."""
     check_tensors(spec, form, args[: slots_of(form).tensors], recorder)
 
 
 def check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: Recorder) -> None:
     """The same for the tensors of a call, the destination first."""
     chip = recorder.trace.chip
-    if hint := spec.extra.get("lacks", {}).get(chip.arch):
-        raise error(
-            "AT0304",
-            f"{chip.name} (architecture {chip.arch}) does not execute {spec.name}",
-            recorder.site(),
-            table=dtype_table(spec),
-            hint=hint,
-        )
+    if fault := lacking(spec, recorder, dtype_table):
+        raise fault
     if spec.dtypes.get(chip.arch) is None:
         raise error(
             "AT0304",
@@ -296,7 +291,7 @@ def _check_signature(spec: OpSpec, form: Form, given: Signature, recorder: Recor
 
 
 def check_scalar(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """A constant number is one that the element type has."""
+    """A number that is known is one that the element type has."""
     slots = slots_of(form)
     value = args[slots.scalar] if slots.scalar is not None else None
     dtype = args[slots.like].type.dtype
@@ -327,7 +322,9 @@ def check_scalar(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, counts, masks, repeats and strides, operands long enough, no partial overlap.
+    """Operands begin at multiples of 32 bytes and hold what the call reaches; at most 255 repeats;
+    a mask of 1 element up to those of a repeat; strides that fit their type; a source is the
+    destination itself or apart from it.
 
     What a call selects by the mask that is set, only the simulator knows.
     """
@@ -429,6 +426,12 @@ def _counted(dtypes: dict[str, tuple[DataType, ...]], tensors: int) -> dict[str,
     return {"count_only": {"3510": only}} if only else {}
 
 
+def _checks(overloads: tuple[Form, ...]) -> tuple[Callable[..., None], ...]:
+    """The checks that these overloads need."""
+    number = any(slots_of(form).scalar is not None for form in overloads)
+    return (check_dtypes, *((check_scalar,) if number else ()), check_amount)
+
+
 def vector_row(
     family: str,
     name: str,
@@ -452,7 +455,7 @@ def vector_row(
             overloads,
             pipe="V",
             dtypes=MappingProxyType(dtypes),
-            checks=(check_dtypes, check_scalar, check_amount, *checks),
+            checks=(*_checks(overloads), *checks),
             semantics=semantics,
             extra=MappingProxyType(counted | extra),
         )
@@ -490,7 +493,7 @@ def mixed_row(
             pipe="V",
             dtypes=MappingProxyType(dtypes),
             signatures=MappingProxyType(signatures),
-            checks=(check_dtypes, check_scalar, check_amount, *checks),
+            checks=(*_checks(overloads), *checks),
             semantics=semantics,
             extra=MappingProxyType({"types": (0, 1)} | extra),
         )

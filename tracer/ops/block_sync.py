@@ -60,6 +60,7 @@ def check_workspaces(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: 
 
 
 def _check_flag(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The flag, the mode and the pipe are ones that the chip has."""
     flag, mode, pipe = args
     chip, site = recorder.trace.chip, recorder.site()
     if not isinstance(flag, Value) and (fault := bad_flag(spec, flag, site)):
@@ -104,6 +105,7 @@ def bad_flag(spec: OpSpec, flag: int, site: Any) -> Any:
 
 
 def _check_indices(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The block and the event count from 0 up."""
     for name, value in zip(("block_idx", "event_id"), args[2:4], strict=True):
         if not isinstance(value, Value) and value < 0:
             raise error("AT0108", f"{spec.name} with {name} = {value}", recorder.site(),

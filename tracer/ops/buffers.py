@@ -45,6 +45,7 @@ def _request(form: Form, args: tuple[Any, ...]) -> tuple[Any, Any, Any, Any]:
 
 
 def _check_get(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The TBuf has memory; the tensor lies in it and begins at a multiple of 32 bytes."""
     buf, dtype, size, offset = _request(form, args)
     site = recorder.site()
     if buf.buffer is None:
@@ -161,6 +162,7 @@ AUTO_TENSOR = register(
 
 
 def _check_pool(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The length is positive; a pool that shares memory takes no more than the other one has."""
     manager, pool, length, shared = args
     site = recorder.site()
     check_positive(recorder, pool, 1, length)
@@ -222,6 +224,7 @@ def _check_nested(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Rec
 
 
 def _reset(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """What the pool gave out before is not used behind it."""
     args[0].epoch += 1
 
 
@@ -289,6 +292,7 @@ _ALLOCATOR = Param("allocator", "allocator", "rebind")
 
 
 def _check_alloc(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The position is in the allocator's memory; at least one element."""
     allocator, position, _, size = args
     hardware = allocator.type.hardware
     site = recorder.site()

@@ -23,6 +23,7 @@ _INSTRUCTIONS: Final = 16
 
 
 def _check_clean(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The line goes to global memory, by a `dcci_dst` that the chip has."""
     if form.name == "global":
         return
     target, chip = args[1], recorder.trace.chip
@@ -69,6 +70,7 @@ CLEAN_AND_INVALID = register(
 
 
 def _check_preload(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """A tensor of uint64 in global memory, and an offset in range."""
     src, offset = args
     site = recorder.site()
     if src.dtype is not uint64:
@@ -108,6 +110,7 @@ DATA_PRELOAD = register(
 def _check_instructions(
     spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder
 ) -> None:
+    """The length is in range."""
     length = args[0]
     if not isinstance(length, Value) and (fault := bad_length(spec, length, recorder.site())):
         raise fault

@@ -20,6 +20,7 @@ def _address(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
 
 
 def _check_index(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The group is 0 or 1."""
     if args[0] not in (0, 1):
         raise error("AT0108", f"{spec.name} of index {args[0]}", recorder.site(),
                     hint="there are two groups, 0 and 1")  # fmt: skip

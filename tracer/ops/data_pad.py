@@ -225,6 +225,7 @@ _PADS: Final = (TPosition.MAX, TPosition.VECIN, TPosition.VECOUT)
 
 
 def _check_register(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The position is one that copies pad, the number one of 32 bits, or 0."""
     value, position = args
     site = recorder.site()
     if position not in _PADS:

@@ -115,6 +115,7 @@ _DUMPED = ("UB", "L1", "L0C")
 
 
 def _check_place(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The tensor is in global memory, UB, L1 or L0C."""
     tensor = args[0]
     if type(tensor.type) is LocalTensorType and MEMORY[tensor.type.position] not in _DUMPED:
         raise error(

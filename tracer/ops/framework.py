@@ -83,7 +83,7 @@ def note_buffer(recorder: Recorder, manager: Any, owner: Any, info: BufferInfo) 
 
 
 def check_init(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """`init_buffer` of a pipe or pool."""
+    """Numbers and lengths are positive; the queue or TBuf has no memory yet."""
     manager, owner, *amounts = args
     num, length = (1, *amounts) if form.name != "queue" else amounts
     check_positive(recorder, owner, num, length)
@@ -96,6 +96,7 @@ def check_init(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Record
 
 
 def _check_ready(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The queue has its buffers."""
     queue = args[0]
     if queue.buffer is None:
         raise error(
@@ -107,6 +108,7 @@ def _check_ready(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def _reset(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """What the pipe gave out before is not used behind it."""
     args[0].epoch += 1
 
 
@@ -168,6 +170,7 @@ def _check_owner(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def _check_depth(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The queue is one of depth 1 or more."""
     queue = args[0]
     if queue.type.depth == 0:
         raise error(

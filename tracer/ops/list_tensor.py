@@ -49,6 +49,7 @@ def _desc_tensor(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value
 
 
 def _check_shape(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The shape goes into an array of uint64."""
     shape = args[1]
     if not isinstance(shape.type, ArrayType) or shape.type.element is not uint64:
         raise error(

@@ -5,7 +5,7 @@ What is sorted is a score with what belongs to it. Architectures 2201, 3510 and 
 half and its index lie two bytes that hold garbage. Architectures 2002 and 1001 keep *region
 proposals* of eight elements: x1, y1, x2, y2, score, label and two that mean nothing.
 
-Scores go from high to low; `_sorting.py` says the rest.
+Scores go from high to low; equal ones keep their order, those of an earlier list come first.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _sort_proposals(call: Call, repeat: int, whole: bool) -> Move:
 
 
 def check_lists(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """The overload exists on the chip, the lists have the dtype that was said, counts have room."""
+    """The overload is one of the chip; the lists have the dtype that was said, counts have room."""
     chip, site = recorder.trace.chip, recorder.site()
     if chip.arch not in spec.extra["arches"][form.name]:
         raise error(
@@ -353,6 +353,7 @@ def _length(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
 
 
 def _check_sorted(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """Scores are float16 or float32."""
     if args[1] not in _SORTED:
         raise error(
             "AT0102",

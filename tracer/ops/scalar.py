@@ -33,6 +33,7 @@ def _int64_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Valu
 
 
 def _check_cast(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The rounding mode is one that the dtype is converted with."""
     _, dtype, mode = args
     if mode not in CASTS.get(dtype, ()):
         rows = (f"{to}: {', '.join(m.name for m in modes)}" for to, modes in CASTS.items())
@@ -46,6 +47,7 @@ def _check_cast(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recor
 
 
 def _check_bit(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The bit is 0 or 1."""
     if args[1] not in (0, 1):
         raise error("AT0108", f"{spec.name} of the bit {args[1]}", recorder.site(),
                     hint="the bit is 0 or 1")  # fmt: skip

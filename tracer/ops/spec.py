@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,9 @@ from ..language.types import (
     TensorDescType,
 )
 from ..trace import Recorder, Value, current, describe
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 _NO_DEFAULT: Any = object()
 
@@ -364,6 +367,13 @@ class OpFunction:
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
         self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters, for `inspect.signature`; of overloads those that they begin with."""
+        from ._signatures import joined
+
+        return joined(self.spec)
 
     def _by_count(self) -> dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]]:
         """The overloads by number of positional arguments, made at the first call."""

@@ -12,6 +12,7 @@ from .spec import Form, OpSpec, Param, register
 
 
 def _check_event(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The event id is one that the chip has."""
     event_id = args[1]
     limit = recorder.trace.chip.event_ids
     if not isinstance(event_id, Value) and not 0 <= event_id < limit:

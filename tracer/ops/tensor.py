@@ -46,6 +46,7 @@ def _index_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Valu
 
 
 def _check_index(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The element is one of the tensor."""
     tensor, index = args[0], args[1]
     if isinstance(index, Value):
         return
@@ -61,6 +62,7 @@ def _check_index(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 
 
 def _bind_buffer(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """An address of the dtype that the tensor was bound to before, if it was."""
     tensor, address, size = args
     if address is None:
         raise error(

@@ -70,6 +70,7 @@ def _cast_result(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value
 
 
 def _check_cast(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The dtype is an integer or floating-point type."""
     dtype: DataType = args[1]
     if not dtype.is_numeric():
         raise error(
@@ -91,6 +92,7 @@ def _resize(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder)
 
 
 def _move(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
+    """The offset is 0 or more."""
     tensor, src, offset = args
     if not isinstance(offset, Value) and offset < 0:
         raise error(

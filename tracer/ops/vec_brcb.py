@@ -18,7 +18,9 @@ BLOCKS = 8
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, repeats and strides, operands long enough and apart."""
+    """Operands begin at multiples of 32 bytes, hold what the call reaches and are apart; at most
+    255 repeats; strides that fit their type.
+    """
     site = recorder.site()
     slots = slots_of(form)
     dst, src, repeat = args[0], args[1], args[slots.repeat]

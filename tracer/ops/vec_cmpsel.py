@@ -92,7 +92,10 @@ def steps(slots: Slots, args: Sequence[Any]) -> list[tuple[Any, Any]]:
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, counts, repeats and strides, operands long enough and apart."""
+    """Operands begin at multiples of 32 bytes, hold what the call reaches and are apart or the
+    same; counts are of whole 256 bytes where the chip wants that; at most 255 repeats; strides
+    that fit their type.
+    """
     site = recorder.site()
     slots = slots_of(form)
     if by_register(form):

@@ -154,7 +154,9 @@ def narrow(args: Sequence[Any]) -> bool:
 
 
 def check_cast(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, counts, masks, repeats and strides, operands long enough and apart."""
+    """Operands begin at multiples of 32 bytes, hold what the call reaches and are apart; at most
+    255 repeats; a mask of 1 element up to those of a repeat; strides that fit their type.
+    """
     if not narrow(args):
         check_amount(spec, form, args, recorder)
         return

@@ -2,7 +2,7 @@
 
 `whole_reduce_*` and `repeat_reduce_sum` give one result for a repeat, `block_reduce_*` one for each
 block of 32 bytes, `pair_reduce_sum` one for two neighbours; results follow one another, and strides
-of `dst` count what a repeat gives. `reduce_*` goes on until one result is left (`_reduce_all.py`).
+of `dst` count what a repeat gives.
 
 Sums are trees: neighbours are added, then neighbouring sums, each rounded to the dtype. An element
 that is not selected counts as 0 there. What the documentation leaves open: NaN is larger than all
@@ -116,7 +116,9 @@ def check_order(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recor
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, mask, repeats and strides, operands long enough and apart."""
+    """Operands begin where the call can take them from, hold what it reaches and are apart; at most
+    255 repeats; a mask of 1 element up to those of a repeat; strides that fit their type.
+    """
     site, arch = recorder.site(), recorder.trace.chip.arch
     slots = slots_of(form)
     dst, src = args[:2]

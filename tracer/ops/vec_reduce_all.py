@@ -166,7 +166,9 @@ def align_of(form: Form, args: Sequence[Any]) -> int:
 
 
 def check_amount(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Recorder) -> None:
-    """Starts, count or mask, repeats and stride, operands long enough, workspace large enough."""
+    """Operands begin where the call can take them from and hold what it reaches; the workspace is
+    as large as `shared_tmp_size` says; repeats, mask and stride are in range.
+    """
     site, arch = recorder.site(), recorder.trace.chip.arch
     slots = slots_of(form)
     dst, src, scratch = args[:3]

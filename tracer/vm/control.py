@@ -15,13 +15,14 @@ from ..diagnostics import KernelError, Site, error
 from ..language.dtypes import bool_, int32
 from ..language.scalar import Scalar, compare, emit, logical_not, truth
 from ..ops import arith
-from ..trace import Assign, Block, Declare, If, Jump, Op, Value
+from ..trace import Assign, Block, Declare, If, Jump, Op
 from .frame import RETURNS, STOP, YIELD, DeadEnd, Frame, NeedsUnroll, Path, Restart, Signal
 from .merge import Mark, adopt, merge, merged
 from .raising import refuse_if_caught
 from .text import RuntimeText, record_text
 
 if TYPE_CHECKING:
+    from .loops import LoopTracer
     from .machine import Machine
 
 
@@ -273,7 +274,7 @@ def land(
     frame: Frame,
     groups: list[list[Path]],
     mark: Mark,
-    owns: dict[Any, Value] | None = None,
+    loop: LoopTracer | None = None,
 ) -> tuple[list[Path], Mark]:
     """Bring groups of paths into tail blocks of an `if` chain in the current block.
 
@@ -295,7 +296,7 @@ def land(
     mark.insert(Declare(var, init, site))
     states = []
     for group in groups:
-        states.append(merged(vm, frame, group, mark, owns)[0])
+        states.append(merged(vm, frame, group, mark, loop)[0])
     chain = Snapshot(vm, frame).mark()
     block = vm.block
     for number, state in enumerate(states):

@@ -61,7 +61,7 @@ class NeedsUnroll(Signal):
 
 
 class Widen(Signal):
-    """A loop's variable was taken for an integer, and meets a float: trace the loop again."""
+    """A loop's variable has to be of a wider type than it was taken for: trace the loop again."""
 
     def __init__(self, tracer: Any, location: Any, dtype: Any) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a trace depended on in the Python process, and the check that it is still so."""
+"""What a trace depended on in the Python process, and the check that it is still so: `Check`."""
 
 from __future__ import annotations
 
@@ -155,37 +155,81 @@ class Guards:
                     return name
         return None
 
-    def checker(self) -> Callable[[], bool]:
-        """A function that says whether everything read is still the same."""
-        items = tuple(self.items.values())
-        attributes = tuple(self.attributes.values())
-        cells = tuple(self.cells.values())
-        codes = tuple(self.codes.values())
-        values = tuple(self.values.values())
+    def checker(self) -> Check:
+        """Says whether everything read is still the same."""
+        return Check(
+            tuple(self.items.values()),
+            tuple(self.codes.values()),
+            tuple(self.cells.values()),
+            tuple(self.attributes.values()),
+            tuple(self.values.values()),
+        )
 
-        def check() -> bool:
-            for namespace, name, then in items:
-                now = namespace.get(name, _MISSING)
-                if now is not then and not same(now, then):
-                    return False
-            for function, code, defaults, kwdefaults in codes:
-                if (
-                    function.__code__ is not code
-                    or function.__defaults__ is not defaults
-                    or function.__kwdefaults__ is not kwdefaults
-                ):
-                    return False
-            for cell, then in cells:
-                try:
-                    now = cell.cell_contents
-                except ValueError:
-                    return False
-                if now is not then and not same(now, then):
-                    return False
-            for obj, name, then in attributes:
-                now = getattr(obj, name, _MISSING)
-                if now is not then and not same(now, then):
-                    return False
-            return all(freeze(obj) == then for obj, then in values)
 
-        return check
+class Check:
+    """Whether what a trace read is still the same: called, or as a condition to compile."""
+
+    __slots__ = ("attributes", "cells", "codes", "items", "values")
+
+    def __init__(
+        self,
+        items: tuple[tuple[dict[str, Any], str, Any], ...] = (),
+        codes: tuple[tuple[FunctionType, Any, Any, Any], ...] = (),
+        cells: tuple[tuple[CellType, Any], ...] = (),
+        attributes: tuple[tuple[Any, str, Any], ...] = (),
+        values: tuple[tuple[Any, Any], ...] = (),
+    ) -> None:
+        self.items = items
+        self.codes = codes
+        self.cells = cells
+        self.attributes = attributes
+        self.values = values
+
+    def __call__(self) -> bool:
+        """Whether it is."""
+        for namespace, name, then in self.items:
+            now = namespace.get(name, _MISSING)
+            if now is not then and not same(now, then):
+                return False
+        for function, code, defaults, kwdefaults in self.codes:
+            if (
+                function.__code__ is not code
+                or function.__defaults__ is not defaults
+                or function.__kwdefaults__ is not kwdefaults
+            ):
+                return False
+        for cell, then in self.cells:
+            try:
+                now = cell.cell_contents
+            except ValueError:
+                return False
+            if now is not then and not same(now, then):
+                return False
+        for obj, name, then in self.attributes:
+            now = getattr(obj, name, _MISSING)
+            if now is not then and not same(now, then):
+                return False
+        return all(freeze(obj) == then for obj, then in self.values)
+
+    def condition(self, bind: Callable[[Any], str]) -> list[str]:
+        """Expressions that are all true only if everything is the very same.
+
+        bind: gives a name to an object. `ValueError`, for a cell without contents, means no.
+        """
+        missing, parts = bind(_MISSING), []
+        readers: dict[int, str] = {}
+        for namespace, name, then in self.items:
+            if id(namespace) not in readers:
+                readers[id(namespace)] = bind(namespace.get)
+            parts.append(f"{readers[id(namespace)]}({name!r}, {missing}) is {bind(then)}")
+        for function, *rows in self.codes:
+            its = bind(function)
+            names = ("__code__", "__defaults__", "__kwdefaults__")
+            parts += [f"{its}.{n} is {bind(row)}" for n, row in zip(names, rows, strict=True)]
+        parts += [f"{bind(cell)}.cell_contents is {bind(then)}" for cell, then in self.cells]
+        parts += [
+            f"{bind(getattr)}({bind(obj)}, {name!r}, {missing}) is {bind(then)}"
+            for obj, name, then in self.attributes
+        ]
+        parts += [f"{bind(freeze)}({bind(obj)}) == {bind(then)}" for obj, then in self.values]
+        return parts

@@ -384,7 +384,7 @@ class LoopTracer:
         if not groups:
             return []
         if len(groups) == 1:
-            state, poisoned = merged(vm, frame, leave, mark, self.vars)
+            state, poisoned = merged(vm, frame, leave, mark, self)
             if self.trial and poisoned:
                 raise NeedsUnroll(f"`{poisoned[0].name}` {poisoned[0].reason}", self.site)
             states, chain = [state], mark
@@ -393,7 +393,7 @@ class LoopTracer:
             mine = [d for d in groups if d in self.own]
             first = self.flow.first_of(mine, frame.stops, frame.pc) if mine else next(iter(groups))
             order = [first, *(d for d in groups if d != first)]
-            states, chain = land(vm, frame, [groups[d] for d in order], mark, self.vars)
+            states, chain = land(vm, frame, [groups[d] for d in order], mark, self)
         for path in leave:
             if path.block is not None:
                 path.block.nodes.append(Jump("break", path.site))

@@ -25,6 +25,7 @@ from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
 from .objects import type_lookup
 
 if TYPE_CHECKING:
+    from .loops import LoopTracer
     from .machine import Machine
 
 _NUMBERS = (bool, int, float, np.generic)
@@ -155,18 +156,19 @@ def widen(vm: Machine, values: list[Any]) -> None:
 class Merger:
     """Merges the values of several paths; `finish` writes the assignments.
 
-    `owns` are the variables of a loop that the paths leave, by location: there, the loop's own is
-    the one that the other paths assign. So no other location may go on with it.
+    `loop` is the one that the paths leave: where a location is a variable of it, that is the one
+    that the other paths assign. So no other location may go on with it.
     """
 
     def __init__(
-        self, vm: Machine, paths: list[Path], mark: Mark, owns: dict[Any, Value] | None = None
+        self, vm: Machine, paths: list[Path], mark: Mark, loop: LoopTracer | None = None
     ) -> None:
         self.vm = vm
         self.paths = paths
         self.mark = mark
         self.common = common_lineage([p.lineage for p in paths])
-        self.owns = owns or {}
+        self.loop = loop
+        self.owns: dict[Any, Value] = {} if loop is None else loop.vars
         self.own_ids = {id(var) for var in self.owns.values()}
         self.assigns: list[list[tuple[Value, Any]]] = [[] for _ in paths]
         self.declares: list[tuple[Value, Any]] = []
@@ -261,6 +263,8 @@ class Merger:
             init = next(
                 (x for path, x in zip(self.paths, values, strict=True) if path.block is None), None
             )
+            if own is not None and init is own and isinstance(type_, DataType):
+                raise Widen(self.loop, location, type_)
             if id(init) in self.own_ids:
                 return self._poison(name, values, sites)
             own = None
@@ -358,13 +362,13 @@ def merged(
     frame: Frame,
     paths: list[Path],
     mark: Mark,
-    owns: dict[Any, Value] | None = None,
+    loop: LoopTracer | None = None,
 ) -> tuple[Path, list[Poison]]:
     """One state for paths with one destination; its block is the current one."""
     first = paths[0]
     if len(paths) == 1:
         return first.copy(), []
-    merger = Merger(vm, paths, mark, owns)
+    merger = Merger(vm, paths, mark, loop)
     before, vm.lineage = vm.lineage, merger.common
     code = frame.code
     dest = first.dest

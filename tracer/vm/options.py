@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..trace import Trace
+
+if TYPE_CHECKING:
+    from .guards import Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,6 @@ class TraceResult:
     """
 
     trace: Trace
-    check: Callable[[], bool] = lambda: True
+    check: Check
     signs: dict[str, bool] = field(default_factory=dict)
     cacheable: bool = True
