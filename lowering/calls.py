@@ -281,6 +281,8 @@ def writer(plan: Plan) -> _Writer:
         plan.text = _FAMILIES[spec.family]
     elif spec.method:
         plan.text = _pure_method if spec.pure else _method
+    elif spec.pure and "(" not in spec.cpp and "{" not in spec.cpp:
+        plan.text = lambda p, op, plan: (_function(p, op, plan), 2)
     elif spec.pure:
         plan.text = lambda p, op, plan: template(p, op)
     else:

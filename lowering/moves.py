@@ -105,15 +105,3 @@ def _cast(p: Writer, dtype: DataType, value: Any) -> str:
     text = spell(p, value)
     plain = not isinstance(value, Value) or value.type.kind == "b" or value.type is dtype
     return text if plain else f"static_cast<{dtype.cpp}>({text})"
-
-
-@lowers(proposal.SORT)
-def _sort(p: Writer, op: Op, plan: Plan) -> Expression:
-    head = f"{plan.name}<{op.args[0].type.dtype.cpp}, {spell(p, op.args[-1])}>"
-    return f"{head}({arguments(p, op, plan)})", 0
-
-
-@lowers(proposal.GET_SORT_LEN)
-@lowers(proposal.GET_SORT_OFFSET)
-def _sort_length(p: Writer, op: Op, plan: Plan) -> Expression:
-    return f"{plan.name}<{op.args[1].cpp}>({arguments(p, op, plan)})", 2

@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from ..tracer.language.dtypes import DataType, bool_, float32, int32
 from ..tracer.ops import arith
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
-from .literals import literal, rounded
+from .literals import literal, single
 
 if TYPE_CHECKING:
     from .variables import Writer
@@ -103,7 +105,8 @@ def _float_operand(p: Writer, arg: Any, dtype: DataType) -> Expression:
     """An operand of a 16-bit float type, as float32."""
     if isinstance(arg, Value):
         return static_cast(p.text[id(arg)], float32)
-    return rounded(float(arg), dtype)
+    with np.errstate(over="ignore"):
+        return single(float(dtype.np.type(float(arg))))
 
 
 def _operand_type(op: Op) -> DataType:

@@ -48,20 +48,6 @@ def _scalar_cast(p: Writer, op: Op, plan: Plan) -> Expression:
     return f"{plan.name}<float, {dtype.cpp}, {spell(p, mode)}>({text})", 2
 
 
-def _bits(p: Writer, op: Op, plan: Plan) -> Expression:
-    head = f"{plan.name}<{op.args[1]}>" if plan.templates else plan.name
-    return f"{head}({spell(p, op.args[0])})", 2
-
-
-for _row in (
-    scalar.SCALAR_GET_SFF_VALUE,
-    scalar.SCALAR_GET_COUNT_OF_VALUE,
-    scalar.SCALAR_COUNT_LEADING_ZERO,
-    scalar.COUNT_BITS_CNT_SAME_AS_SIGN_BIT,
-):
-    lowers(_row)(_bits)
-
-
 @lowers(common.SET_HCCL_CONTEXT)
 def _set_context(p: Writer, op: Op, plan: Plan) -> Expression:
     return f"{plan.name}<{op.args[0]}>({_bytes(p, op.args[1])})", 2

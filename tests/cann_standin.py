@@ -67,20 +67,22 @@ def compile_(home, twin, argv, inputs, output):
     if argv[argv.index("-x") + 1] == "asc":
         kept += ["-I", home / twin["asc_include"]]  # its own headers need no naming
     (source,) = inputs
-    found = re.search(SYMBOL, Path(source).read_text())
+    text = Path(source).read_text()
+    found = re.search(SYMBOL, text)
     if found is None:
         print(f"{source}:1:1: error: no kernel")
         return 1
     whole = output.with_name(f"{output.name}.cpp")
     # The header that is compiled beforehand has to come first.
     includes = "".join(f'#include "{name}"\n' for name in (*twin["first"], source))
-    whole.write_text(f"{includes}TWIN_BINARY({found[1]})\n")
+    meets = int(re.search(twin["meets"], text) is not None)
+    whole.write_text(f"{includes}TWIN_BINARY({found[1]}, {meets})\n")
     return run([*twin["compiler"], "-c", *kept, whole, "-o", output])
 
 
 def link(home, twin, argv, inputs, output):
     """A library of the last object: for each kind of core there is one, of the same text."""
-    return run([*twin["compiler"], "-shared", inputs[-1], "-o", output])
+    return run([*twin["compiler"], "-shared", inputs[-1], "-o", output, *twin["libraries"]])
 
 
 def run(command):

@@ -34,8 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.twin import compare
 
         compare.install()
-        report = Report("texts run by the twin", compare.COUNTS)
-        config.pluginmanager.register(report, "twin report")
+        config.pluginmanager.register(compare.Plugin(), "twin")
     if config.getoption("--npu"):
         from tests.twin import npu
 

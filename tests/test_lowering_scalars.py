@@ -189,7 +189,11 @@ EXPRESSIONS: list[tuple[str, Make, tuple[DataType, ...]]] = [
         lambda a, b: a + b,
         (float16, float16),
     ),
-    ("static_cast<bfloat16_t>(static_cast<float>(a) * 0.1f)", lambda a: a * 0.1, (bfloat16,)),
+    (
+        "static_cast<bfloat16_t>(static_cast<float>(a) * 0.100097656f)",
+        lambda a: a * 0.1,
+        (bfloat16,),
+    ),
     ("static_cast<float>(a) < 0.5f", lambda a: a < 0.5, (float16,)),
     ("static_cast<half>(-static_cast<float>(a))", lambda a: -a, (float16,)),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import runpy
 import sys
 from collections.abc import Iterator
@@ -18,24 +19,15 @@ from asctrace.lowering.text import emit
 from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.trace import Trace
 from tests.differential import run_examples
+from tests.test_block_sync import MEETINGS, by_events, ring, ring_arguments
 from tests.twin import compare
 from tests.twin.build import run_text
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
-#: Samples whose kernels are compared, and why the others are not.
-COMPARED = (
-    "add", "add_framework", "bind_queue", "buf_pool", "double_buffer", "gelu", "layer_norm",
-    "local_mem_allocator", "local_tensor_auto", "reduce_sum", "softmax", "struct_args",
-)  # fmt: skip
-LEFT_OUT = {
-    "histogram": "the header has no gather_mask",
-    "quantize": "the header has no set_deq_scale",
-    "top_k": "the header has no mrg_sort",
-    "transpose": "the header has no trans_data_to_5hd",
-}
 #: Modules that samples share.
 NO_SAMPLES = frozenset({"row_tiles", "sample_main", "vector_add"})
+NAMES = sorted({path.stem for path in SAMPLES.glob("*.py")} - NO_SAMPLES)
 
 
 @pytest.fixture
@@ -44,6 +36,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     before = dict(compare.COUNTS)
     compare.COUNTS.clear()
     monkeypatch.setattr(compare.simulator, "simulate", compare.simulate)
+    monkeypatch.setattr(compare, "_pending", None)
     monkeypatch.syspath_prepend(str(SAMPLES))
     yield compare.COUNTS
     compare.COUNTS.clear()
@@ -57,27 +50,109 @@ def run_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ended.value.code
 
 
-@pytest.mark.parametrize("name", COMPARED)
+@pytest.mark.parametrize("name", NAMES)
 def test_samples_run_as_text(name: str, compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run_sample(name, monkeypatch)
     assert set(compared) == {"compared"}
 
 
-@pytest.mark.parametrize("name", LEFT_OUT)
-def test_samples_that_the_header_lacks_calls_for(
-    name: str, compared: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run_sample(name, monkeypatch)
-    assert set(compared) == {LEFT_OUT[name]}
-
-
-def test_every_sample_is_named() -> None:
-    names = {path.stem for path in SAMPLES.glob("*.py")}
-    assert names == {*COMPARED, *LEFT_OUT} | NO_SAMPLES
-
-
 def test_random_control_flow() -> None:
     assert run_examples("twin", 12, 20261129) == 12
+
+
+# -- blocks that wait for one another -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("meet", MEETINGS)
+def test_blocks_that_wait(meet: Any, compared: Any) -> None:
+    args = ring_arguments(4, meet)
+    asc.jit(ring)[4](*args)
+    np.testing.assert_array_equal(args[3], np.roll(args[0], -args[0].size // 4))
+    assert set(compared) == {"compared"}
+
+
+def test_a_set_that_the_text_lacks_is_waited_for_for_ever() -> None:
+    args = ring_arguments(3, by_events)
+    trace = asc.jit(ring).trace(*args).trace
+    text = emit(trace)
+    assert text.count("IBSet<") == 2
+    text = re.sub(r".*IBSet<.*\n", "", text, count=1)
+    with pytest.raises(KernelError, match=r"AT0212.*waits for ever"):
+        run_text(text, trace, [*args[:4], 1], 3)
+
+
+# -- what the twin found --------------------------------------------------------------------------
+
+
+@asc.jit
+def tenths(x: asc.GlobalAddress, z: asc.GlobalAddress) -> None:
+    x_gm, z_gm = asc.GlobalTensor(), asc.GlobalTensor()
+    x_gm.set_global_buffer(x)
+    z_gm.set_global_buffer(z)
+    a = x_gm.get_value(0)
+    z_gm.set_value(0, a == 0.1)
+    z_gm.set_value(1, a * 0.1 == 0.00999)
+    if a <= 0.1:
+        z_gm.set_value(2, 1)
+
+
+@pytest.mark.parametrize("dtype", [asc.float16, asc.bfloat16], ids=str)
+def test_constants_beside_16_bit_floats_are_rounded_to_them(dtype: Any, compared: Any) -> None:
+    x, z = np.full(4, 0.1).astype(dtype.np), np.zeros(4, np.int32)
+    tenths[1](x, z)
+    assert z.tolist() == [1, int(x[0] * x[0] == dtype.np.type(0.00999)), 1, 0]
+    assert set(compared) == {"compared"}
+
+
+def test_what_cpp_does_not_define_is_counted(compared: Any) -> None:
+    @asc.jit
+    def kernel(x: asc.GlobalAddress, f: float) -> None:
+        tensor = asc.GlobalTensor()
+        tensor.set_global_buffer(x)
+        tensor.set_value(0, f)
+
+    x = np.zeros(2, np.int32)
+    kernel[1](x, 1e10)
+    assert x[0] == 2**31 - 1
+    (reason,) = compared
+    assert reason.startswith("not defined by C++: a float too large for an integer")
+
+
+# -- what is printed ------------------------------------------------------------------------------
+
+
+def says(x: asc.GlobalAddress, n: int, f: float, half: bool) -> None:
+    tensor = asc.GlobalTensor()
+    tensor.set_global_buffer(x)
+    print("n =", n, "f =", f, "100%", half)
+    asc.printf("%d %ld %f %x\n", n, n, f, n)
+    asc.dump_tensor(tensor, n, 4)
+
+
+def test_prints_are_compared(compared: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    asc.jit(says)[1](np.arange(8, dtype=np.float16), -7, 0.1, True)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["n = -7 f = 0.1 100% True", "-7 -7 0.100000 fffffff9"]
+    assert lines[2].startswith("DumpTensor: desc=4294967289, ")
+    assert lines[3:] == ["[0.000000, 1.000000, 2.000000, 3.000000]"]
+    assert set(compared) == {"compared"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"n = %d', '"m = %d'), ("n, n, f, n", "n, n, f + 1, n"), ("%f 100", "%.1f 1000")],
+)
+def test_a_fault_in_what_is_printed_is_seen(
+    before: str, after: str, compared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(trace: Trace) -> str:
+        text = emit(trace)
+        assert before in text
+        return text.replace(before, after, 1)
+
+    monkeypatch.setattr(compare, "emit", wrong)
+    with pytest.raises(KernelError, match="the text prints"):
+        asc.jit(says)[1](np.arange(8, dtype=np.float16), -7, 0.1, True)
 
 
 # -- faults of lowering ---------------------------------------------------------------------------

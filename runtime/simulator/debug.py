@@ -109,8 +109,17 @@ def _dump_point(op: Op, core: Core) -> Executor:
 
 
 def _filled(op: Op, values: Sequence[Any]) -> list[Any]:
+    """The operands of a call; numbers as the unsigned ones that C++ makes of them."""
     rest = iter(values)
-    return [fill(arg, rest) for arg in op.args]
+    filled = [fill(arg, rest) for arg in op.args]
+    return [
+        _unsigned(value) if param.cpp == "uint32_t" else value
+        for value, param in zip(filled, op.form.params, strict=True)
+    ]
+
+
+def _unsigned(number: int) -> int:
+    return int(number) % 2**32
 
 
 def _dump(op: Op, core: Core, view: Any, desc: int, offset: int, count: int, shape: Any) -> None:
@@ -175,7 +184,7 @@ def _time_stamp(op: Op, core: Core) -> Executor:
     constant = op.args[0]
 
     def run(desc: int = constant) -> None:
-        sys.stdout.write(f"descId is {desc}, rsv is 0, timeStamp is {ticks(core)}.\n")
+        sys.stdout.write(f"descId is {_unsigned(desc)}, rsv is 0, timeStamp is {ticks(core)}.\n")
 
     return run
 

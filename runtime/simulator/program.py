@@ -68,16 +68,13 @@ class _Machine:
 
     def run(self, values: Sequence[Any], blocks: int) -> tuple[int, list[Finding]]:
         """Run block after block; operations executed and findings."""
-        order = list(range(blocks))
-        if self.params.seed is not None:
-            random.Random(self.params.seed).shuffle(order)
         core = self.core
         core.arguments = values
         core.begin_run()
         found: dict[Finding, None] = {}
         left = self.params.op_budget
         ops = 0
-        for index in order:
+        for index in block_order(blocks, self.params):
             core.begin_block(index)
             try:
                 count, left = self.block(left, index, blocks, *values)
@@ -87,6 +84,14 @@ class _Machine:
             ops += count
             found.update(dict.fromkeys(core.end_block()))
         return ops, core.findings() + list(found)
+
+
+def block_order(blocks: int, params: SimParams) -> list[int]:
+    """The order in which blocks that do not wait for one another run."""
+    order = list(range(blocks))
+    if params.seed is not None:
+        random.Random(params.seed).shuffle(order)
+    return order
 
 
 def compile_trace(trace: Trace) -> Program:

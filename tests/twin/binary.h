@@ -1,5 +1,6 @@
 // What makes a "kernel binary" of the ACL stand-in (standin.h) of an emitted text: it is compiled
-// in front of TWIN_BINARY(name), which exports the entry that runs the text's kernel.
+// in front of TWIN_BINARY(name, meets), which exports the entry that runs the text's kernel; meets
+// says whether blocks may wait for one another.
 #pragma once
 #include "kernel_operator.h"
 #include "standin.h"
@@ -17,7 +18,7 @@ typedef int32_t (*Block)(Entry entry, const void* args);
 
 // What the stand-in's user pointer points to: runs all blocks of a launch, in Python.
 struct Host {
-    int (*run)(const standin_launch* launch, Block block);
+    int (*run)(const standin_launch* launch, Block block, int32_t meets);
 };
 
 // The bytes of the argument block of a kernel, by its own parameters.
@@ -31,7 +32,7 @@ constexpr uint32_t block_size(void (*)(P...))
 
 } // namespace twin
 
-#define TWIN_BINARY(name)                                                           \
+#define TWIN_BINARY(name, meets)                                                           \
     static int32_t twin_block(twin::Entry entry, const void* args)                  \
     {                                                                               \
         twin::entry = entry;                                                        \
@@ -41,5 +42,5 @@ constexpr uint32_t block_size(void (*)(P...))
     extern "C" int name##_grid(const standin_launch* launch)                        \
     {                                                                               \
         if (launch->abi != STANDIN_ABI || !launch->user) return 507000;             \
-        return static_cast<const twin::Host*>(launch->user)->run(launch, twin_block); \
+        return static_cast<const twin::Host*>(launch->user)->run(launch, twin_block, meets); \
     }

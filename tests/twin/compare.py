@@ -1,66 +1,177 @@
 """Runs the twin behind each simulation of a test run: `pytest --twin`.
 
 Every kernel that a test simulates without an error is emitted, compiled, run on copies of the
-arguments, and has to leave the same bytes. What the twin cannot do is listed with its reason.
+arguments, and has to leave the same bytes and print the same.
 """
 
 from __future__ import annotations
 
+import contextlib
+import io
+import math
+import re
+import sys
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
+from asctrace.lowering.text import emit, kernel_name
 from asctrace.runtime import simulator
-from asctrace.tracer.ops import data, debug
-from asctrace.tracer.trace import Op, Trace
+from asctrace.tracer.trace import Trace
 
-from .build import run_trace
-from .header import has_text
+from .build import Launcher, compile_texts, run
+from .machine import Undefined
+from .report import Report
 
-#: Kernels compared, and those left out by reason.
+#: Kernels compared, and those that the simulator refuses.
 COUNTS: Counter[str] = Counter()
 _before = simulator.simulate
 
 
-def left_out(trace: Trace) -> str | None:
-    """Why the twin does not run a trace, if it does not."""
-    for node in trace.walk():
-        if isinstance(node, Op):
-            if node.spec is data.INLINE:
-                return "C++ text of the kernel's own"
-            if node.spec is debug.PRINTF:
-                return "printf is not looked at"
-            if "meets" in node.spec.extra:
-                return "blocks that wait for one another"
-            if not has_text(node.spec):
-                return f"the header has no {node.spec.name}"
-    return None
+class Simulated(NamedTuple):
+    """A simulation: its arguments, what the arrays held before and behind it, what it printed."""
+
+    trace: Trace
+    args: tuple[Any, ...]
+    blocks: int
+    params: Any
+    before: list[Any]
+    behind: list[Any]
+    printed: str
+
+
+#: Simulations that are not checked yet; None: each is checked at once.
+_pending: list[Simulated] | None = None
 
 
 def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
     """`simulator.simulate`, checked by the twin."""
-    theirs = copies(args)
-    result = _before(program, args, blocks, params)
-    trace = program.trace
-    reason = left_out(trace)
-    if reason is not None:
-        COUNTS[reason] += 1
-        return result
-    run_trace(trace, theirs, blocks)
-    COUNTS["compared"] += 1
-    same(trace, args, theirs, "the text")
+    before = copies(args)
+    try:
+        with _printing() as printed:
+            result = _before(program, args, blocks, params)
+    except BaseException:
+        COUNTS["the simulator refuses the kernel"] += 1
+        raise
+    finally:
+        sys.stdout.write(printed.getvalue())
+    done = Simulated(
+        program.trace, tuple(args), blocks, params, before, copies(args), printed.getvalue()
+    )
+    if _pending is None:
+        check([done])
+    else:
+        _pending.append(done)
     return result
 
 
+def check(simulations: Sequence[Simulated]) -> None:
+    """Compile the texts as one library and run them; fails where one does something else."""
+    texts = {emit(done.trace): kernel_name(done.trace) for done in simulations}
+    launchers = dict(zip(texts, compile_texts(list(texts.items())), strict=True))
+    for done in simulations:
+        try:
+            _check(done, launchers[emit(done.trace)])
+            COUNTS["compared"] += 1
+        except Undefined as problem:
+            COUNTS[f"not defined by C++: {problem}"] += 1
+
+
+def _check(done: Simulated, launcher: Launcher) -> None:
+    """Run a text on the same arrays as they were, which have what they have again behind it."""
+    now = copies(done.args)
+    # Some have been made read-only since.
+    changed = [
+        (arg, arg.flags.writeable)
+        for arg, before, behind in zip(done.args, done.before, done.behind, strict=True)
+        if isinstance(arg, np.ndarray) and before.tobytes() != behind.tobytes()
+    ]
+    for arg, _ in changed:
+        arg.flags.writeable = True
+    _put(done.args, done.before)
+    try:
+        with _printing() as out:
+            run(launcher, done.trace, done.args, done.blocks, done.params)
+        same(done.trace, done.behind, done.args, "the text")
+        assert_same_print(done.printed, out.getvalue())
+    finally:
+        _put(done.args, now)
+        for arg, writeable in changed:
+            arg.flags.writeable = writeable
+
+
+class Plugin(Report):
+    """Checks what a test has simulated when it has been called, all at once."""
+
+    def __init__(self) -> None:
+        super().__init__("texts run by the twin", COUNTS)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Part of the test, so that it fails."""
+        global _pending
+        _pending = []
+        try:
+            result = yield
+            check(_pending)
+        finally:
+            _pending = None
+        return result
+
+
+def _printing() -> contextlib.redirect_stdout[io.StringIO]:
+    return contextlib.redirect_stdout(io.StringIO())
+
+
+def _put(args: Sequence[Any], contents: Sequence[Any]) -> None:
+    """Give arrays the contents of others; those that have them stay untouched."""
+    for arg, content in zip(args, contents, strict=True):
+        if isinstance(arg, np.ndarray) and arg.tobytes() != content.tobytes():
+            arg[...] = content
+
+
 def same(trace: Trace, args: Sequence[Any], theirs: Sequence[Any], who: str) -> None:
-    """Fail unless the arrays have the same bytes."""
+    """Fail unless the arrays have the same bytes; nobody defines which NaN comes of something."""
     for param, arg, other in zip(trace.params, args, theirs, strict=True):
-        if isinstance(arg, np.ndarray) and arg.tobytes() != other.tobytes():
+        if isinstance(arg, np.ndarray) and not _equal(arg, other):
             raise AssertionError(
                 f"{who} and the simulator differ in `{param.name}`:\n{other}\n{arg}"
             )
+
+
+def _equal(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> bool:
+    if ours.tobytes() == theirs.tobytes():
+        return True
+    with np.errstate(invalid="ignore"):
+        missing = ours != ours
+        agree = np.array_equal(missing, theirs != theirs)
+    return agree and ours[~missing].tobytes() == theirs[~missing].tobytes()
+
+
+_TOKEN = re.compile(r"(-?\b\d+(?:\.\d*)?(?:e[+-]?\d+)?\b|\bTrue\b|\bFalse\b|-?\binf\b|-?\bnan\b)")
+
+
+def assert_same_print(expected: str, text: str) -> None:
+    """Fail unless both say the same: C has other digits for floats, and numbers for bools."""
+    for ours, theirs in zip_longest(_TOKEN.split(expected), _TOKEN.split(text), fillvalue=""):
+        if ours != theirs and not _same_number(ours, theirs):
+            raise AssertionError(f"the text prints {text!r}, the simulator {expected!r}")
+
+
+def _same_number(ours: str, theirs: str) -> bool:
+    named = {"True": "1", "False": "0"}
+    try:
+        first, second = float(named.get(ours, ours)), float(theirs)
+    except ValueError:
+        return False
+    if ours in named or not set(ours) & set(".en"):
+        return first == second
+    # The shortest digits of a bfloat16 on one side, six behind the point on the other.
+    return math.isclose(first, second, rel_tol=2**-8, abs_tol=1e-6) or first != first != second
 
 
 def copies(args: Sequence[Any]) -> list[Any]:

@@ -62,6 +62,8 @@ class HostCann(Cann):
             "compiler": ["g++", *build.FLAGS],
             "first": ["kernel_operator.h", BINARY.name],
             "asc_include": INCLUDES[0],
+            "libraries": build.LIBRARIES,
+            "meets": build.meeting_calls(),
         }
         (home / "twin.json").write_text(json.dumps(twin))
 
@@ -107,7 +109,7 @@ class _Launch(ctypes.Structure):
 
 
 _Block = ctypes.CFUNCTYPE(ctypes.c_int32, Entry, ctypes.c_void_p)
-_Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Launch), _Block)
+_Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Launch), _Block, ctypes.c_int32)
 
 
 class _OnDevice(Machine):
@@ -137,13 +139,15 @@ class Host:
         """Be whom the stand-in's launches turn to."""
         standin.cdll.standin_set_user(self._table)
 
-    def _launch(self, pointer: Any, block: Any) -> int:
+    def _launch(self, pointer: Any, block: Any, meets: int) -> int:
         launch = pointer[0]
         self.launches += 1
         memory = [(r.address, r.size) for r in launch.memory[: launch.memory_count]]
         try:
             machine = _OnDevice(Trace("device", self.chip), memory)
-            machine.run(lambda _: block(machine.entry, launch.args), b"", launch.blocks)
+            machine.run(
+                lambda _: block(machine.entry, launch.args), b"", launch.blocks, bool(meets)
+            )
         except BaseException as problem:
             self.error = problem
             launch.say(f"errorStr: {str(problem).partition(chr(10))[0]}.".encode())
@@ -169,8 +173,10 @@ def standins(chip: Chip, home: Path | None = None) -> Iterator[tuple[Standin, Ho
         standin, host = install(patch), Host(chip)
         standin.configure(soc=chip.name)
         host.serve(standin)
-        yield standin, host
-        device.shutdown()
+        try:
+            yield standin, host
+        finally:
+            device.shutdown()
         left = standin.report()
         assert left == "", f"left on the device:\n{left}"
 

@@ -1,121 +1,40 @@
-"""The host header of AscendC, generated from the op table.
+"""The host header of AscendC, made from the op table.
 
-`FORMS` numbers the overloads; the C++ of each packs its operands in the order of the row's
-parameters and calls Python with the number. `pack` says for each parameter how (`Part`), which
-`machine` reads back.
+The C++ of an overload packs its operands in the order of the row's parameters and calls Python with
+the number of the overload (`forms.py`), which `calls` reads back. What is not regular is written by
+hand, in `prelude.h` and `hands.h`.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from asctrace.lowering.calls import HOOKS
-from asctrace.lowering.plans import Plan
 from asctrace.tracer.language import dtypes, enums
 from asctrace.tracer.language.structs import ELEMENT
-from asctrace.tracer.ops.spec import KINDS, STRUCTS, TABLE, Form, OpSpec, Param
+from asctrace.tracer.ops.spec import STRUCTS, OpSpec, Param
 
-#: Element types by number.
-DTYPES = tuple(dict.fromkeys(v for v in vars(dtypes).values() if isinstance(v, dtypes.DataType)))
+from .forms import DTYPES, ENUMS, Overload, element_of, first, hands, outputs, overloads
 
-_CLASSES = {
-    "local": "LocalTensor", "global": "GlobalTensor", "tpipe": "TPipe", "queue": "Queue",
-    "buf": "Buf", "pool": "Pool", "allocator": "Allocator", "handle": "TBufHandle",
-    "opt_pool": "Pool",
+#: C++ classes by the kind of the parameters that take their objects; templates of an element type
+#: first.
+_TEMPLATES = {"local": "LocalTensor", "global": "GlobalTensor", "tensor_desc": "TensorDesc"}
+_OBJECTS = {
+    "tpipe": "TPipe", "queue": "Queue", "buf": "Buf", "pool": "Pool", "allocator": "Allocator",
+    "handle": "TBufHandle", "list_desc": "ListTensorDesc", "opt_pool": "Pool",
 }  # fmt: skip
-_TENSORS = ("local", "global")
-#: Enumerations whose members C++ spells without their class, and those with another name.
+_OWNERS = {**_TEMPLATES, **_OBJECTS}
+#: Kinds of parameters that are element types.
+_DTYPES = ("dtype", "opt_dtype")
+#: Enumerations whose members C++ spells without their class, those outside of the namespace, and
+#: those with another name.
 _UNSCOPED = {"PipeID": "pipe_t"}
 _GLOBAL = frozenset({"pad_t"})
 _RENAMED = {"SelMode": "SELMODE"}
-#: Rows that are C++ by themselves, or written by hand in the prelude or below.
-_NATIVE = frozenset(
-    {
-        "printf",
-        "inline",
-        "trap",
-        "LocalTensor",
-        "LocalTensor.__getitem__",
-        "GlobalTensor.__getitem__",
-    }
-    | {"GlobalAddress.__add__"}
-)
-_NATIVE_FAMILIES = frozenset({"arith", "struct"})
-
-
-class Overload(NamedTuple):
-    """A row's overload as C++ has it: `shown` are the parameters in parentheses."""
-
-    spec: OpSpec
-    form: Form
-    plan: Plan
-    shown: tuple[Param, ...]
-
-
-def _enum_kinds() -> dict[str, type[IntEnum]]:
-    """Kinds of parameters that take the members of an enumeration."""
-    found = {}
-    for cls in vars(enums).values():
-        if isinstance(cls, type) and issubclass(cls, IntEnum) and cls is not IntEnum:
-            member = next(iter(cls))
-            for kind, (_, test) in KINDS.items():
-                if test(member) and not test(3) and not kind.startswith("opt_"):
-                    found[kind] = cls
-    return found
-
-
-ENUMS = _enum_kinds()
-
-
-#: Kinds of parameters that the header can pass on.
-_PASSED = (
-    frozenset({"int", "opt_int", "number", "const_int", "const_bool", "mask", "dtype", "address"})
-    | frozenset({"str", "slices"})
-    | _CLASSES.keys()
-    | STRUCTS.names.keys()
-    | ENUMS.keys()
-    | {f"opt_{kind}" for kind in ENUMS}
-)
-
-
-def has_text(spec: OpSpec) -> bool:
-    """Whether the header, or C++ itself, has what the text of a row says."""
-    return (
-        not _native(spec)
-        or spec.name in _NATIVE
-        or spec.family in (*_NATIVE_FAMILIES, "construct", "tensor")
-        or any(row == spec.name for row, _ in EXTRA.values())
-    )
-
-
-def _native(spec: OpSpec) -> bool:
-    return (
-        spec in HOOKS
-        or spec.name in _NATIVE
-        or spec.family in _NATIVE_FAMILIES
-        or "{0}" in spec.cpp
-        or any(p.kind in ("shape_info", "shape_value") for f in spec.forms for p in f.params)
-        or spec.name.endswith("get_shape_info")
-        or any(p.kind not in _PASSED for f in spec.forms for p in f.params if p.role != "host")
-    )
-
-
-@functools.cache
-def overloads() -> tuple[Overload, ...]:
-    """All overloads that the header has, in the order of the table."""
-    found = []
-    for spec in TABLE.values():
-        if _native(spec):
-            continue
-        for form in spec.forms:
-            hidden = ("template", "host", "set_mask")
-            shown = tuple(p for p in form.params if p.role not in hidden)
-            found.append(Overload(spec, form, Plan(spec, form), shown))
-    return tuple(found)
 
 
 def enum_name(cls: type[IntEnum]) -> str:
@@ -123,20 +42,15 @@ def enum_name(cls: type[IntEnum]) -> str:
     return _UNSCOPED.get(cls.__name__) or _RENAMED.get(cls.__name__) or cls.__name__
 
 
-def _enums() -> str:
+def _enums(outside: bool) -> str:
     out = []
     for cls in vars(enums).values():
         if not (isinstance(cls, type) and issubclass(cls, IntEnum)) or cls is IntEnum:
             continue
-        members = ", ".join(f"{m.name} = {int(m)}" for m in cls)
-        name = enum_name(cls)
-        if cls.__name__ in _UNSCOPED or cls.__name__ in _GLOBAL:
+        if (cls.__name__ in _UNSCOPED or cls.__name__ in _GLOBAL) is outside:
             word = "enum" if cls.__name__ in _UNSCOPED else "enum class"
-            out.append(
-                f"}} // namespace AscendC\n{word} {name} {{ {members} }};\nnamespace AscendC {{"
-            )
-        else:
-            out.append(f"enum class {name} {{ {members} }};")
+            members = ", ".join(f"{m.name} = {int(m)}" for m in cls)
+            out.append(f"{word} {enum_name(cls)} {{ {members} }};")
     return "\n".join(out)
 
 
@@ -162,114 +76,6 @@ def _struct(cls: Any) -> str:
     )
 
 
-_SHAPES = """\
-struct ShapeInfo {
-    uint32_t shape[8] = {};
-    uint32_t originalShape[8] = {};
-
-    ShapeInfo() = default;
-    ShapeInfo(
-        uint8_t count, const uint32_t* dims, uint8_t before, const uint32_t* original, DataFormat)
-    {
-        std::memcpy(shape, dims, count * sizeof(uint32_t));
-        std::memcpy(originalShape, original, before * sizeof(uint32_t));
-    }
-};"""
-
-_CLASS_HEADS = {
-    "LocalTensor": """\
-template <typename T>
-struct LocalTensor : twin::Object {{
-    ShapeInfo shapeInfo;
-
-    LocalTensor() {{ type = twin::Code<T>::value; }}
-    LocalTensor(TPosition position, uint32_t address, uint32_t size)
-    {{
-        type = twin::Code<T>::value;
-        twin::Call call({make});
-        call.dtype<T>();
-        call.number(static_cast<int32_t>(position));
-        call.number(address);
-        call.number(size);
-        call.run_into(*this);
-    }}
-    template <typename N>
-    LocalTensor operator[](N start) const
-    {{
-        twin::Call call({slice});
-        call.object(*this);
-        call.number(start);
-        call.add(twin::ABSENT);
-        LocalTensor view;
-        call.run_into(view);
-        return view;
-    }}
-    void SetShapeInfo(const ShapeInfo& info) {{ shapeInfo = info; }}
-    ShapeInfo GetShapeInfo() const {{ return shapeInfo; }}
-""",
-    "GlobalTensor": """\
-template <typename T>
-struct GlobalTensor : twin::Object {{
-    ShapeInfo shapeInfo;
-
-    GlobalTensor() {{ type = twin::Code<T>::value; }}
-    template <typename N>
-    GlobalTensor operator[](N start) const
-    {{
-        twin::Call call({slice});
-        call.object(*this);
-        call.number(start);
-        call.add(twin::ABSENT);
-        GlobalTensor view;
-        call.run_into(view);
-        return view;
-    }}
-    void SetShapeInfo(const ShapeInfo& info) {{ shapeInfo = info; }}
-    ShapeInfo GetShapeInfo() const {{ return shapeInfo; }}
-""",
-}
-#: Rows numbered besides the overloads: those behind the constructors and operators above.
-EXTRA = {
-    "local_make": ("LocalTensor", "make"),
-    "local_slice": ("LocalTensor.__getitem__", None),
-    "global_slice": ("GlobalTensor.__getitem__", None),
-    "pad_value": ("set_pad_value", None),
-    "preload": ("data_cache_preload", None),
-}
-
-#: Functions whose text is written by a hook.
-_HOOKED = """\
-template <typename T, TPosition position = TPosition::MAX>
-void SetPadValue(T value)
-{{
-    twin::Call call({pad_value});
-    call.number(value);
-    call.number(static_cast<int32_t>(position));
-    call.run();
-}}
-
-template <typename T>
-void DataCachePreload(const GlobalTensor<T>& src, int64_t offset)
-{{
-    twin::Call call({preload});
-    call.object(src);
-    call.number(offset);
-    call.run();
-}}
-"""
-
-
-@functools.cache
-def forms() -> tuple[tuple[OpSpec, Form], ...]:
-    """Row and overload by number."""
-    extra = []
-    for row, name in EXTRA.values():
-        spec = TABLE[row]
-        form = next(f for f in spec.forms if name is None or f.name == name)
-        extra.append((spec, form))
-    return (*extra, *((o.spec, o.form) for o in overloads()))
-
-
 # -- functions and methods ------------------------------------------------------------------------
 
 
@@ -281,220 +87,181 @@ def _name(spec: OpSpec) -> str:
 
 def _element(overload: Overload, k: int) -> str:
     """The element type that a `{dtype}` operand has."""
-    like = overload.plan.elements.get(k, 0)
+    like = element_of(overload, k)
     if isinstance(like, dtypes.DataType):
-        return like.cpp
+        return str(like.cpp)
     if like == 0 and overload.spec.method:
         return "T"
     return f"typename twin::Same<T{like}>::type"
 
 
-def _signatures(overload: Overload) -> list[tuple[list[str], list[str], list[str]]]:
-    """Template parameters, parameters and packing, for each number of arguments left out."""
-    spec, shown = overload.spec, overload.shown
-    inside = shown[1:] if spec.method else shown
+#: Template parameters that are deduced, the parameter, how it is packed.
+_Written = tuple[tuple[str, ...], str, str]
+
+
+def _array(element: str, k: int, *deduced: str, length: str = "16") -> _Written:
+    return deduced, f"const {element} (&p{k})[{length}]", f"call.all(p{k});"
+
+
+#: Kinds of parameters that are arrays in C++.
+_ARRAYS: dict[str, Callable[[int], _Written]] = {
+    "tensors": lambda k: _array(f"LocalTensor<T{k}>", k, f"typename T{k}"),
+    "addresses": lambda k: _array("uint64_t", k),
+    "mask": lambda k: _array("uint64_t", k, length="2"),
+    "slices": lambda k: _array("SliceInfo", k, f"int32_t S{k}", length=f"S{k}"),
+}
+_STRUCTS = {"vdeq_info": "VdeqInfo", "opt_shape_info": "ShapeInfo"}
+
+
+def _param(overload: Overload, k: int, param: Param) -> _Written:
+    kind = param.kind
+    enum = ENUMS.get(kind.removeprefix("opt_"))
+    if kind in _TEMPLATES:
+        return (f"typename T{k}",), f"const {_TEMPLATES[kind]}<T{k}>& p{k}", f"call.object(p{k});"
+    if kind in _OBJECTS:
+        return (), f"const {_OBJECTS[kind]}Object& p{k}", f"call.object(p{k});"
+    if kind in _ARRAYS:
+        return _ARRAYS[kind](k)
+    if kind == "address":
+        cpp = "T" if overload.spec.method else f"T{k}"
+        return () if cpp == "T" else (f"typename {cpp}",), f"{cpp}* p{k}", f"call.pointer(p{k});"
+    if kind in STRUCTS or kind in _STRUCTS:
+        if kind in STRUCTS:
+            cls = STRUCTS[kind]
+            template = f"<{_element(overload, k)}>" if ELEMENT in cls.ctypes else ""
+            cpp = cls.cpp.removeprefix("AscendC::") + template
+        else:
+            cpp = _STRUCTS[kind]
+        return (), f"const {cpp}& p{k}", f"p{k}.add(call);"
+    if enum is not None:
+        return (), f"{enum_name(enum)} p{k}", f"call.number(static_cast<int32_t>(p{k}));"
+    if kind == "str":
+        return (), f"const char* p{k}", f"call.text(p{k});"
+    if kind == "flag":
+        return (), f"bool p{k}", f"call.number(p{k});"
+    assert kind in ("int", "opt_int", "number", "const_int", "const_bool"), (overload.spec, kind)
+    if param.cpp.startswith("{dtype"):
+        return (), f"{_element(overload, k)} p{k}", f"call.number(p{k});"
+    if param.cpp:
+        return (), f"{param.cpp} p{k}", f"call.number(p{k});"
+    return (f"typename N{k}",), f"N{k} p{k}", f"call.number(p{k});"
+
+
+class _Signature:
+    """One way to call an overload: template parameters, parameters, and their packing."""
+
+    def __init__(self, overload: Overload, inside: tuple[Param, ...]) -> None:
+        spec, form, plan, _ = overload
+        self.templates = [
+            f"typename E{k}" if form.params[k].kind in _DTYPES else f"auto E{k}"
+            for k in plan.templates
+        ]
+        switch = [] if plan.set_mask is None else ["bool M = true"]
+        if plan.typed:
+            self.templates[:0] = [*(f"typename Q{k}" for k in plan.typed), *switch]
+        elif switch:
+            self.templates += [f"typename P{k} = void" for k in range(len(plan.types))]
+            self.templates += switch
+        self.params: list[str] = []
+        self.packing: list[str] = []
+        for k, param in enumerate(form.params):
+            self._add(overload, k, param, inside)
+        for k in range(outputs(spec)):
+            self.templates.append(f"typename O{k}")
+            self.params.append(f"O{k}& o{k}")
+
+    def _add(self, overload: Overload, k: int, param: Param, inside: tuple[Param, ...]) -> None:
+        if overload.spec.method and k == 0:
+            self.packing.append("call.object(*this);")
+        elif param.role == "template":
+            self.packing.append(
+                f"call.dtype<E{k}>();"
+                if param.kind in _DTYPES
+                else f"call.number(static_cast<int32_t>(E{k}));"
+            )
+        elif param.role == "set_mask":
+            self.packing.append("call.number(static_cast<int32_t>(M));")
+        elif param.role == "host" or param not in inside:
+            self.packing.append("call.add(twin::ABSENT);")
+        else:
+            deduced, written, packing = _param(overload, k, param)
+            self.templates += deduced
+            self.params.append(written)
+            self.packing.append(packing)
+
+    def key(self) -> Any:
+        """What tells it from others of the same name."""
+        types = tuple(re.sub(r" ?\b[po]\d+\b", "", p) for p in self.params)
+        heads = tuple(re.sub(r"(typename|auto|int32_t) \w+", r"\1", t) for t in self.templates)
+        return heads, types
+
+
+def _signatures(overload: Overload) -> list[_Signature]:
+    """Those with all arguments and with some left out."""
+    inside = overload.shown[1:] if overload.spec.method else overload.shown
     optional = 0
     while optional < len(inside) and not inside[-1 - optional].required:
         if inside[-1 - optional].default is not None:
             break
         optional += 1
-    return [_signature(overload, inside[: len(inside) - k]) for k in range(optional + 1)]
+    return [_Signature(overload, inside[: len(inside) - k]) for k in range(optional + 1)]
 
 
-def _signature(
-    overload: Overload, inside: tuple[Param, ...]
-) -> tuple[list[str], list[str], list[str]]:
-    spec, form, plan, _ = overload
-    leading = [
-        f"typename E{k}" if form.params[k].kind == "dtype" else f"auto E{k}" for k in plan.templates
-    ]
-    leading[:0] = [f"typename Q{k}" for k in plan.typed]
-    if plan.set_mask is not None:
-        leading += [f"typename P{k} = void" for k in range(len(plan.types))]
-        leading.append("bool M = true")
-    deduced: list[str] = []
-    params: list[str] = []
-    packing: list[str] = []
-    for k, param in enumerate(form.params):
-        if spec.method and k == 0:
-            packing.append("call.object(*this);")
-        elif param.role == "template":
-            packing.append(
-                f"call.dtype<E{k}>();"
-                if param.kind == "dtype"
-                else f"call.number(static_cast<int32_t>(E{k}));"
-            )
-        elif param.role == "set_mask":
-            packing.append("call.number(static_cast<int32_t>(M));")
-        elif param.role == "host" or param not in inside:
-            packing.append("call.add(twin::ABSENT);")
-        else:
-            _param(overload, k, param, deduced, params, packing)
-    return leading + deduced, params, packing
-
-
-def _param(
-    overload: Overload,
-    k: int,
-    param: Param,
-    deduced: list[str],
-    params: list[str],
-    packing: list[str],
-) -> None:
-    kind = param.kind
-    if kind in _TENSORS:
-        deduced.append(f"typename T{k}")
-        params.append(f"const {_CLASSES[kind]}<T{k}>& p{k}")
-        packing.append(f"call.object(p{k});")
-    elif kind in _CLASSES:
-        params.append(f"const {_CLASSES[kind]}Object& p{k}")
-        packing.append(f"call.object(p{k});")
-    elif kind == "address":
-        cpp = "T" if overload.spec.method else f"T{k}"
-        if cpp != "T":
-            deduced.append(f"typename T{k}")
-        params.append(f"{cpp}* p{k}")
-        packing.append(f"call.pointer(p{k});")
-    elif kind in STRUCTS:
-        cls = STRUCTS[kind]
-        template = f"<{_element(overload, k)}>" if ELEMENT in cls.ctypes else ""
-        params.append(f"const {cls.cpp.removeprefix('AscendC::')}{template}& p{k}")
-        packing.append(f"p{k}.add(call);")
-    elif kind == "slices":
-        params.append(f"const SliceInfo (&p{k})[S{k}]")
-        deduced.append(f"int S{k}")
-        packing.append(
-            f"call.add(twin::GROUP).whole = S{k}; "
-            f"for (const SliceInfo& s : p{k}) {{ s.add(call); }}"
-        )
-    elif kind in ENUMS or kind.removeprefix("opt_") in ENUMS:
-        params.append(f"{enum_name(ENUMS[kind.removeprefix('opt_')])} p{k}")
-        packing.append(f"call.number(static_cast<int32_t>(p{k}));")
-    elif kind == "mask":
-        params.append(f"const uint64_t (&p{k})[2]")
-        packing.append(f"call.words(p{k});")
-    elif kind == "str":
-        params.append(f"const char* p{k}")
-        packing.append(f"call.text(p{k});")
-    else:
-        cpp = param.cpp
-        if cpp.startswith("{dtype"):
-            cpp = _element(overload, k)
-        elif not cpp:
-            deduced.append(f"typename N{k}")
-            cpp = f"N{k}"
-        params.append(f"{cpp} p{k}")
-        packing.append(f"call.number(p{k});")
-
-
-def _functions(methods: dict[str, list[str]]) -> list[str]:
-    """The free functions; methods are added to those of their class."""
-    free: list[str] = []
-    seen: set[Any] = set()
-    first = len(EXTRA)
-    for number, overload in enumerate(overloads(), first):
-        spec, form = overload.spec, overload.form
-        if spec.family == "construct":
-            continue
-        owner = _CLASSES[form.params[0].kind] if spec.method else ""
-        for templates, params, packing in _signatures(overload):
-            types = tuple(re.sub(r" ?\w+$", "", p) for p in params)
-            heads = tuple(re.sub(r"(typename|auto) \w+", r"\1", t) for t in templates)
-            key = (owner, _name(spec), heads, types)
-            if key in seen:
-                continue
-            seen.add(key)
-            text = _function(number, overload, templates, params, packing)
-            (methods.setdefault(owner, []) if owner else free).append(text)
-    return free
-
-
-def _function(
-    number: int, overload: Overload, templates: list[str], params: list[str], packing: list[str]
-) -> str:
+def _function(number: int, overload: Overload, signature: _Signature) -> str:
     spec, form, plan, _ = overload
     result, ending = "twin::Result", "return call.run();"
-    dtype = next((k for k in plan.templates if form.params[k].kind == "dtype"), None)
+    dtype = next((k for k in plan.templates if form.params[k].kind in _DTYPES), None)
     if spec.pure and dtype is not None and spec.method and form.params[0].kind == "local":
         # It may be written where it is used, so its type has to be known.
         result = f"LocalTensor<E{dtype}>"
-    elif spec.result is None and plan.rebinds >= 0:
+    elif outputs(spec):
+        fills = " ".join(f"result.into({k}, o{k});" for k in range(outputs(spec)))
+        result, ending = "void", f"const twin::Result result = call.run(); {fills}"
+    elif plan.rebinds >= 0:
+        # Some forms of a row give a result, others change an object.
         target = "*this" if spec.method and plan.rebinds == 0 else f"p{plan.rebinds}"
-        result, ending = "void", f"call.run_into({target});"
-    head = f"template <{', '.join(templates)}>\n" if templates else ""
+        ending = f"return call.run_or_into({target});"
+    head = f"template <{', '.join(signature.templates)}>\n" if signature.templates else ""
     const = " const" if spec.method else ""
-    lines = "\n".join(f"    {line}" for line in (f"twin::Call call({number});", *packing, ending))
-    inline = "" if templates or spec.method else "inline "
-    return f"{head}{inline}{result} {_name(spec)}({', '.join(params)}){const}\n{{\n{lines}\n}}"
+    body = (f"twin::Call call({number});", *signature.packing, ending)
+    lines = "\n".join(f"    {line}" for line in body)
+    inline = "" if signature.templates or spec.method else "inline "
+    params = ", ".join(signature.params)
+    return f"{head}{inline}{result} {_name(spec)}({params}){const}\n{{\n{lines}\n}}"
 
 
-def _constructor(number: int, overload: Overload) -> str:
-    """A class that a construct row makes, with its template parameters."""
-    spec, form, _, _ = overload
-    name = _name(spec)
-    base = {"TPipe": "", "TQue": "Queue", "TQueBind": "Queue", "TBuf": "Buf", "TBufPool": "Pool",
-            "LocalMemAllocator": "Allocator"}.get(name)  # fmt: skip
-    if base is None:
-        return ""
-    defaults = {"const_int": " = 0", "hardware": " = Hardware::UB"}
-    templates = [f"auto E{k}{defaults.get(p.kind, '')}" for k, p in enumerate(form.params)]
-    if name == "TBufPool":
-        templates[1] = "auto E1 = 4"
-    packing = [f"call.number(static_cast<int32_t>(E{k}));" for k in range(len(templates))]
-    lines = "\n".join(
-        f"        {line}"
-        for line in (f"twin::Call call({number});", *packing, "call.run_into(*this);")
-    )
-    if name == "TPipe":
-        return f"    TPipe()\n    {{\n{lines}\n    }}\n"
-    if name == "TQue":
-        templates.append("auto E2 = 0")
-    head = f"template <{', '.join(templates)}>\n" if templates else ""
-    return f"{head}struct {name} : {base} {{\n    {name}()\n    {{\n{lines}\n    }}\n}};"
+def _functions() -> dict[str, list[str]]:
+    """The methods by their class, and the free functions under ""."""
+    found: dict[str, list[str]] = {name: [] for name in ("", *_OWNERS.values())}
+    seen: set[Any] = set()
+    for number, overload in enumerate(overloads(), first()):
+        spec, form = overload.spec, overload.form
+        owner = _OWNERS[form.params[0].kind] if spec.method else ""
+        for signature in _signatures(overload):
+            key = (owner, _name(spec), signature.key())
+            if key not in seen:
+                seen.add(key)
+                found[owner].append(_function(number, overload, signature))
+    return found
 
 
 @functools.cache
 def header() -> str:
     """The text of the header."""
-    numbers = {name: k for k, name in enumerate(EXTRA)}
-    methods: dict[str, list[str]] = {}
-    free = _functions(methods)
-    made = {
-        _name(o.spec): text
-        for k, o in enumerate(overloads(), len(EXTRA))
-        if o.spec.family == "construct" and (text := _constructor(k, o))
-    }
-    parts = [(Path(__file__).parent / "prelude.h").read_text()]
-    parts.append("namespace twin {")
-    parts += [
+    functions = _functions()
+    codes = [
         f"template <>\nstruct Code<{t.cpp}> {{\n    static constexpr int32_t value = {k};\n}};"
         for k, t in enumerate(DTYPES)
     ]
-    parts += ["} // namespace twin", "namespace AscendC {", _enums(), _SHAPES]
-    parts += [_struct(STRUCTS[kind]) for kind in STRUCTS.names]
-    parts += [f"template <typename T>\nstruct {name};" for name in _CLASS_HEADS]
-    order = [
-        "LocalTensor",
-        "GlobalTensor",
-        "TBufHandle",
-        "Queue",
-        "Buf",
-        "Pool",
-        "Allocator",
-        "TPipe",
-    ]
-    parts += [f"struct {name}Object : twin::Object {{}};" for name in order[2:]]
-    for name in order:
-        head = f"struct {name} : {name}Object {{\n"
-        if name == "LocalTensor":
-            head = _CLASS_HEADS[name].format(
-                make=numbers["local_make"], slice=numbers["local_slice"]
-            )
-        elif name == "GlobalTensor":
-            head = _CLASS_HEADS[name].format(slice=numbers["global_slice"])
-        elif name == "TPipe":
-            head += made.pop("TPipe")
-        parts.append(head + "\n".join(methods.get(name, [])) + "\n};")
-    parts += [text for name, text in made.items()]
-    parts += [*free, _HOOKED.format(**numbers), "} // namespace AscendC", ""]
-    return "\n\n".join(parts)
+    objects = dict.fromkeys((*_OBJECTS.values(), "TensorDesc"))
+    parts = {
+        "codes": "\n".join(codes),
+        "global enums": _enums(outside=True),
+        "enums": _enums(outside=False),
+        "structs": "\n\n".join(_struct(STRUCTS[kind]) for kind in STRUCTS.names),
+        "objects": "\n".join(f"struct {name}Object : twin::Object {{}};" for name in objects),
+        "functions": "\n\n".join(functions[""]),
+        **{f"methods {name}": "\n".join(functions[name]) for name in _OWNERS.values()},
+    }
+    prelude = Path(__file__).with_name("prelude.h").read_text()
+    return prelude + re.sub(r" *//:(.+)", lambda m: parts[m[1]], hands())

@@ -320,13 +320,14 @@ SORT = move_row(
                 tensor("index"),
                 tensor("tmp", "lvalue"),
                 _TIMES,
-                Param("is_full_sort", "const_bool", "host", False),
+                Param("is_full_sort", "const_bool", "template", False),
             ),
         ),
     ),
     dict.fromkeys(("2201", "3510", "2002"), _SORTABLE),
     _sort,
     limits={"repeat_time": (0, 255)},
+    typed={"sort": (0,)},
 )
 
 

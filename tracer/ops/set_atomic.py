@@ -8,9 +8,9 @@ from typing import Any
 from ..language.dtypes import DataType, bfloat16, float16, float32, int8, int16, int32, uint16
 from ..language.enums import AtomicDtype
 from ..language.types import ArrayType
-from ..trace import current
+from ..trace import Recorder, Value, current
 from ._chips import of_dtypes, on_chips
-from .spec import Form, OpFunction, OpSpec, Param, register
+from .spec import Form, OpFunction, OpSpec, Param, record, register
 
 _ALL = (float32, float16, int16, int32, int8, bfloat16)
 _ADDED = MappingProxyType(
@@ -101,10 +101,12 @@ class _Config(OpFunction):
 
     def __call__(self) -> tuple[Any, Any]:
         """Record the call; the two numbers as runtime scalars."""
-        recorder = current(self.spec.name)
-        on_chips(self.spec, self.spec.forms[0], (), recorder)
-        config = ArrayType.proxy.filled(ArrayType(uint16, 2), self.spec, ())
+        config = record(self.spec, self.spec.forms[0], (), current(self.spec.name))
         return config[0], config[1]
+
+
+def _pair(recorder: Recorder, form: Form, args: tuple[Any, ...]) -> Value:
+    return ArrayType.proxy.result(ArrayType(uint16, 2), recorder.block)  # type: ignore[no-any-return]
 
 
 GET_STORE_ATOMIC_CONFIG = register(
@@ -116,6 +118,10 @@ GET_STORE_ATOMIC_CONFIG = register(
         "in `AtomicDtype`, 0 when the mode is off, and that of the operation in `AtomicOp`. The "
         "maximum and the minimum have no documented number.",
         (Form("get", ()),),
-        extra=MappingProxyType({**_CONFIGURED, "function": _Config, "declares": True}),
+        result=_pair,
+        checks=(on_chips,),
+        extra=MappingProxyType(
+            {**_CONFIGURED, "function": _Config, "declares": True, "outputs": 2}
+        ),
     )
 )

@@ -105,7 +105,9 @@ GET_ARCH_VERSION = register(
         (Form("get", (Param("core_version", "int", "host", 0),)),),
         result=_result(uint32),
         checks=(on_chips,),
-        extra=MappingProxyType({"arches": _MOST, "function": _ArchVersion, "declares": True}),
+        extra=MappingProxyType(
+            {"arches": _MOST, "function": _ArchVersion, "declares": True, "outputs": 1}
+        ),
     )
 )
 TRAP = register(

@@ -366,7 +366,7 @@ _FIVE: Final = {
     "1001": (int8, uint8, int16, uint16, float16),
 }
 _PARAMS: Final = Param("params", "five_params")
-_DTYPE: Final = Param("dtype", "opt_dtype", "host", None)
+_DTYPE: Final = Param("dtype", "opt_dtype", "template", None)
 TRANS_DATA_TO_5HD = register(
     OpSpec(
         "trans_data_to_5hd",
@@ -387,6 +387,8 @@ TRANS_DATA_TO_5HD = register(
         dtypes=MappingProxyType(_FIVE),
         checks=(check_list, check_move),
         semantics=_five,
-        extra=MappingProxyType({"one_dtype": True, "completes": completed}),
+        extra=MappingProxyType(
+            {"one_dtype": True, "completes": completed, "typed": {"tensors": (0,)}}
+        ),
     )
 )  # fmt: skip
