@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
+from opcode import opname
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -546,17 +547,25 @@ def trace_function(
 
 
 #: Modules that act for the kernel: what they raise is what Python would raise there.
-_ACTING = {"handlers", "objects", "special", "calls", "generators", "text", "pybuiltins", "scalar"}
+_ACTING = {"calls", "generators", "handlers", "objects", "protocols", "pybuiltins", "scalar"}
+_ACTING |= {"special", "text"}
 
 
 def _is_ours(exc: BaseException) -> bool:
-    """Whether an exception comes from the tracer itself and not from what the kernel does."""
+    """Whether an exception comes from the tracer itself and not from what the kernel does.
+
+    What is raised by a `raise` in the tracer is meant for the kernel's author.
+    """
     tb = exc.__traceback__
-    module = ""
-    while tb is not None:
-        module = tb.tb_frame.f_globals.get("__name__", "")
+    while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
-    return module.startswith(NATIVE_ROOT + ".tracer") and _ACTING.isdisjoint(module.split("."))
+    if tb is None:
+        return False
+    frame = tb.tb_frame
+    module = frame.f_globals.get("__name__", "").split(".")
+    if module[:2] != [NATIVE_ROOT, "tracer"] or not _ACTING.isdisjoint(module):
+        return False
+    return opname[frame.f_code.co_code[tb.tb_lasti]] != "RAISE_VARARGS"
 
 
 def _spread(
