@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -59,9 +60,15 @@ def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None)
         raise
     finally:
         sys.stdout.write(printed.getvalue())
-    done = Simulated(
-        program.trace, tuple(args), blocks, params, before, copies(args), printed.getvalue()
-    )
+    behind = copies(args)
+    if params is not None and params.schedule != "program" and not params.detect_races:
+        # With races, which nobody looks for, the order decides; the twin's is that of the program.
+        _put(args, before)
+        with _printing() as printed:
+            _before(program, args, blocks, replace(params, schedule="program"))
+        late, behind = behind, copies(args)
+        _put(args, late)
+    done = Simulated(program.trace, tuple(args), blocks, params, before, behind, printed.getvalue())
     if _pending is None:
         check([done])
     else:
