@@ -13,6 +13,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -78,6 +79,13 @@ def watched(
     finally:
         sys.stdout.write(printed.getvalue())
     behind = copies(args)
+    if params is not None and params.schedule != "program" and not params.detect_races:
+        # With races, which nobody looks for, the order decides; the text's is that of the program.
+        _put(args, before)
+        with _printing() as printed:
+            simulate(program, args, blocks, replace(params, schedule="program"))
+        late, behind = behind, copies(args)
+        _put(args, late)
     text = printed.getvalue()
     return result, Simulated(program.trace, tuple(args), blocks, params, before, behind, text)
 

@@ -47,6 +47,7 @@ NATIVE = frozenset(
     # pytest rewrites the `assert` statements of test modules into calls of its own.
     | {"_pytest", "pytest", "pluggy"}
 )
+_native_names: dict[str, bool] = {}
 
 
 class Program:
@@ -283,7 +284,12 @@ class Machine(Recorder):
 
     def is_native_module(self, module: Any) -> bool:
         """Whether the code of a module runs natively and is not guarded."""
-        return isinstance(module, str) and module.partition(".")[0] in NATIVE
+        if not isinstance(module, str):
+            return False
+        found = _native_names.get(module)
+        if found is None:
+            found = _native_names[module] = module.partition(".")[0] in NATIVE
+        return found
 
     def is_own_module(self, module: Any) -> bool:
         """Whether a module's attributes need no guards."""
