@@ -15,8 +15,14 @@ class Extent(NamedTuple):
 
 
 def overlapping(extents: Iterable[Extent]) -> Iterator[tuple[int, int, list[Extent]]]:
-    """Groups of arrays that overlap, each with its first address and the one behind its last."""
+    """Groups of arrays that overlap, each with its first address and the one behind its last.
+
+    An array without elements overlaps with nothing.
+    """
     rest = sorted(extents, key=lambda extent: (extent.address, extent.param))
+    for empty in (extent for extent in rest if not extent.nbytes):
+        yield empty.address, empty.address, [empty]
+    rest = [extent for extent in rest if extent.nbytes]
     while rest:
         start = rest[0].address
         stop, count = start + rest[0].nbytes, 1

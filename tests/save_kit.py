@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from asctrace.runtime.compiler import KernelType
 from asctrace.tracer.trace import Trace
@@ -46,6 +49,28 @@ def host_program(project: Path) -> Path:
     return _built("run", sources, (*command, str(library_path())))
 
 
+def loaded_program(project: Path) -> Callable[..., int]:
+    """The same as a function of this process, whose stand-in it uses: gives the exit code."""
+    text = (
+        '#define main program\n#include "main.cpp"\n#undef main\n'
+        'extern "C" int start(int argc, char** argv) { return program(argc, argv); }\n'
+    )
+    sources = {
+        "start.cpp": text,
+        "main.cpp": (project / "main.cpp").read_text(),
+        "acl/acl.h": (STANDIN / "acl.h").read_text(),
+    }
+    command = ("g++", "-std=c++17", "-O0", "-shared", "-fPIC", "-I.", "-Wl,--no-as-needed")
+    loaded = ctypes.CDLL(str(_built("program", sources, (*command, str(library_path())))))
+
+    def start(*words: Any) -> int:
+        argv = [b"run", *(str(word).encode() for word in words)]
+        status: int = loaded.start(len(argv), (ctypes.c_char_p * (len(argv) + 1))(*argv))
+        return status
+
+    return start
+
+
 def kernel_binary(
     trace: Trace, body: str, kind: KernelType = KernelType.AIV_ONLY, sync_address: bool = False
 ) -> Path:
@@ -72,12 +97,17 @@ def cmake() -> str:
     return found
 
 
+def with_runtime(home: Path) -> None:
+    """Give a made-up CANN what a host program is built with."""
+    shutil.copyfile(library_path(), home / "lib64" / "libacl_rt.so")
+    headers(home / "include")
+
+
 def made_cann(home: Path, tikcpp: bool = True) -> Path:
     """A CANN with what a project looks for; its tools put `KERNEL_BINARY` in place."""
     (home / "bin").mkdir(parents=True)
     (home / "lib64").mkdir()
-    shutil.copyfile(library_path(), home / "lib64" / "libacl_rt.so")
-    headers(home / "include")
+    with_runtime(home)
     for folder in ("tikcfw/impl", "tikcfw/interface") if tikcpp else ():
         (home / "compiler" / "tikcpp" / folder).mkdir(parents=True)
     version = home / "include" / "version" / "cann_version.h"

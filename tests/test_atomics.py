@@ -129,12 +129,14 @@ def in_turn(x: asc.GlobalAddress, z: asc.GlobalAddress, out: asc.GlobalAddress):
     asc.data_copy(a, tensor(x), COUNT)
     sync(HardEvent.MTE2_MTE3)
     asc.data_copy(tensor(z), a, COUNT)
+    asc.pipe_barrier(asc.PipeID.PIPE_MTE3)
     asc.set_atomic_add(asc.int32)
     asc.data_copy(tensor(z), a, COUNT)
     asc.data_copy(tensor(z), a, COUNT)
     asc.set_atomic_max(asc.int16)
     asc.set_atomic_type(asc.int32)
     asc.data_copy(tensor(z, COUNT), a, COUNT)
+    asc.pipe_barrier(asc.PipeID.PIPE_MTE3)
     asc.set_store_atomic_config(asc.AtomicDtype.ATOMIC_S32, asc.AtomicOp.ATOMIC_SUM)
     asc.data_copy(tensor(z, COUNT), a, COUNT)
     dtype, op = asc.get_store_atomic_config()
@@ -182,12 +184,14 @@ def larger(a: Any, z: Any) -> None:
 
 
 def reading(a: Any, z: Any) -> None:
+    asc.pipe_barrier(asc.PipeID.PIPE_MTE2)
     asc.data_copy(a, tensor(z), COUNT)
 
 
 def initialised(a: Any, z: Any) -> None:
     """Its own addition hides the plain write from nobody."""
     asc.data_copy(tensor(z), a, COUNT)
+    asc.pipe_barrier(asc.PipeID.PIPE_MTE3)
     asc.set_atomic_add(asc.float32)
     asc.data_copy(tensor(z), a, COUNT)
     asc.data_copy(tensor(z), a, COUNT)

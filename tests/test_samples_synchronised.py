@@ -167,6 +167,7 @@ def test_all_of_an_event_removed(
     fn = without(*EVENTS["set", event], *EVENTS["wait", event])
     for schedule, seed in SCHEDULES:
         found = [f for f in findings_of(fn, schedule, seed) if f.code == "AT0208"]
+        found = [f for f in found if f.severity == "error"]  # the loads meet as well
         assert [(f.message.split(" without order")[0], f.message.split("; ")[-1],
                  [span.line for span in f.spans]) for f in found] == [
             (order, f"HardEvent.{missing} is missing", places) for order, missing, places in races

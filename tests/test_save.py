@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import io
 import json
@@ -35,8 +36,17 @@ from asctrace.runtime.project import folder, host_text
 from asctrace.runtime.project.recorder import Recorder
 from asctrace.tracer.language import dtypes
 from tests.acl_kit import CXX, _built, install
-from tests.save_kit import calls, cmake, kernel_binary, made_cann, run
+from tests.save_kit import (
+    calls,
+    cmake,
+    kernel_binary,
+    loaded_program,
+    made_cann,
+    run,
+    with_runtime,
+)
 from tests.twin.build import run_text
+from tests.twin.device import HostCann, standins
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 TEXTS = ("kernel.cpp", "main.cpp", "CMakeLists.txt", "arguments.json", "README.md")
@@ -664,6 +674,31 @@ def test_arrays_that_overlap(tmp_path: Path, shift: int) -> None:
     assert np.array_equal(memory, np.arange(1, 41))
 
 
+def test_empty_and_zero_dimensional_arrays(tmp_path: Path) -> None:
+    @asc.jit
+    def first(x: asc.GlobalAddress, y: asc.GlobalAddress, z: asc.GlobalAddress):
+        z_gm = asc.GlobalTensor()
+        z_gm.set_global_buffer(z)
+        z_gm.set_value(0, 7)
+
+    z = np.arange(8, dtype=np.int16)
+    # One has nothing, one is nothing in the middle of another, one has no dimension.
+    kernel = first.lower(np.zeros((0, 3), np.int32), z[3:3], z[3:4].reshape(()))
+    project = kernel.save(tmp_path / "p")
+    manifest = json.loads((project / "arguments.json").read_text())
+    assert [row["shape"] for row in manifest["arguments"]] == [[0, 3], [0], []]
+    assert (project / "data" / "z.golden.bin").read_bytes() == np.int16(7).tobytes()
+    binary = kernel_binary(kernel.trace, "    args.z[0] = args.x && args.y ? 7 : 0;")
+    ended = run(project, binary)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    middle = np.frombuffer(z, np.int16)[6:]
+    middle = np.lib.stride_tricks.as_strided(middle, (0,))
+    kernel = first.lower(np.zeros(4, np.int32), middle, z)
+    project = kernel.save(tmp_path / "q")
+    z[0] = 7
+    assert (project / "data" / "z.golden.bin").read_bytes() == z.tobytes()
+
+
 def test_cores_that_meet(tmp_path: Path) -> None:
     """The hidden address is asked for, and blocks are started together."""
 
@@ -975,6 +1010,33 @@ def test_cmake_builds_and_runs_it(
     assert "100% tests passed" in done.stdout
     # A project that was built may be saved again.
     kernel.save(project, 4, route=route)
+
+
+@pytest.mark.parametrize("route", ["objects", "asc"])
+def test_kernel_and_host_program_together(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], route: str
+) -> None:
+    """CMake lets the stand-in for bisheng compile the kernel, main.cpp launches what it made."""
+    kernel = lowered()
+    project = kernel.save(tmp_path / "p", 4, route=route)
+    home = HostCann(tmp_path / "cann").home
+    with_runtime(home)
+    done = configure(project, home, project / "build", "-DCMAKE_CXX_COMPILER_FORCED=1")
+    assert done.returncode == 0, done.stderr
+    command = [cmake(), "--build", project / "build", "--target", "device_code"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    start = loaded_program(project)
+    words = ("--kernel", project / "build" / "kernel.o", "--data", project)
+    flush = ctypes.CDLL(None).fflush
+    with standins(kernel.trace.chip) as (_, host):
+        assert (start(*words), host.launches) == (0, 1)
+        flush(None)
+        assert capfd.readouterr().out.endswith("z: 64 x float32, as expected\nPASS\n")
+        (project / "data" / "x.bin").write_bytes(np.ones_like(X).tobytes())
+        assert (start(*words), host.launches) == (1, 2)
+        flush(None)
+        assert capfd.readouterr().out.endswith("expected 0\nFAIL\n")
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,55 @@ def test_barriers() -> None:
     check_racy(barrier, (x, z, 3, asc.PipeID.PIPE_MTE2), "read after write", "MTE2_V")
 
 
+# -- copies of one pipe ---------------------------------------------------------------------------
+
+
+def two_loads(x: asc.GlobalAddress, z: asc.GlobalAddress, fence: asc.ConstExpr[Any], by: int):
+    a = asc.LocalTensor(asc.float32, TPosition.VECIN, 0, 2 * TILE)
+    x_gm, z_gm = tensor(x), tensor(z)
+    asc.data_copy(a, x_gm, TILE)  # first
+    if fence is not None:
+        asc.pipe_barrier(fence)
+    asc.data_copy(a[by:], x_gm[TILE:], TILE)  # second
+    sync(HardEvent.MTE2_MTE3)
+    asc.data_copy(z_gm, a, TILE)
+
+
+def two_stores(x: asc.GlobalAddress, z: asc.GlobalAddress, fence: asc.ConstExpr[Any], atomic: bool):
+    a = asc.LocalTensor(asc.float32, TPosition.VECIN, 0, TILE)
+    x_gm, z_gm = tensor(x), tensor(z)
+    asc.data_copy(a, x_gm, TILE)
+    sync(HardEvent.MTE2_MTE3)
+    if atomic:
+        asc.set_atomic_add(asc.float32)
+    asc.data_copy(z_gm, a, TILE)  # first
+    if fence is not None:
+        asc.pipe_barrier(fence)
+    asc.data_copy(z_gm, a, TILE)  # second
+    asc.set_atomic_none()
+
+
+@pytest.mark.parametrize(("kernel", "pipe", "meet", "apart"), [
+    (two_loads, "MTE2", 8, TILE), (two_stores, "MTE3", False, True),
+])  # fmt: skip
+def test_two_copies_of_one_pipe_that_write_the_same(
+    kernel: Any, pipe: str, meet: Any, apart: Any
+) -> None:
+    x, z = vectors(2)
+    own, other = (asc.PipeID[f"PIPE_{name}"] for name in (pipe, "V"))
+    for schedule, seed in SCHEDULES:
+        for fence, how in ((own, meet), (asc.PipeID.PIPE_ALL, meet), (None, apart)):
+            assert outcome(kernel, (x, z, fence, how), schedule, seed)[0] == []
+        for fence in (None, other):
+            (found,) = outcome(kernel, (x, z, fence, meet), schedule, seed)[0]
+            assert (found.code, found.severity) == ("AT0208", "warning")
+            assert found.message.startswith(f"two copies on {pipe} write the same ")
+            assert found.hint.startswith(f"asc.pipe_barrier(asc.PipeID.PIPE_{pipe}) between the ")
+            assert [s.line for s in found.spans] == [
+                marked(kernel, "second"), marked(kernel, "first")
+            ]  # fmt: skip
+
+
 # -- queues ---------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ from asctrace.runtime import knobs, stages
 from asctrace.runtime.compiler import build
 from asctrace.runtime.compiler.toolchain import Toolchain
 from tests.cann_kit import Cann
+from tests.twin.device import standins
 
 
 @pytest.fixture
@@ -262,3 +263,15 @@ def test_a_saved_project_has_the_edited_text(
     with pytest.warns(asc.KernelWarning, match="is not used"):
         project = lowered.save(tmp_path / "p")
     assert "7 + n" in (project / "kernel.cpp").read_text()
+
+
+def test_an_edited_text_runs(dumps: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the stand-ins for compiler and device: the result is that of the edit."""
+    kernel = make_fill(backend="npu")
+    chip = make_fill().lower(np.zeros(16, np.int32), 3, 7).trace.chip
+    edited = edit(dumps, tmp_path, "n + 7", "n + 70")
+    with standins(chip) as (_, host):
+        assert filled(kernel) == 10
+        monkeypatch.setenv("ASCTRACE_OVERRIDE_DIR", str(edited))
+        assert filled(make_fill(backend="npu")) == 73
+        assert host.launches == 2

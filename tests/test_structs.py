@@ -48,6 +48,18 @@ class CTiling(ctypes.Structure):
     )  # fmt: skip
 
 
+def test_arrays_of_structs_on_the_host() -> None:
+    tiling = Tiling(length=8, parts=[Inner(small=5), Inner(wide=6)])
+    assert repr(tiling.parts) == "[Inner(small=5, wide=2), Inner(small=1, wide=6)]"
+    tiling.parts[1].small = 7
+    c = CTiling.from_buffer_copy(tiling.pack())
+    assert [(part.small, part.wide) for part in c.parts] == [(5, 2), (7, 6)]
+    with pytest.raises(ValueError, match="parts has 2 elements, not 1"):
+        tiling.parts = [Inner()]
+    with pytest.raises(TypeError, match="1 is a Inner, not 3"):
+        tiling.parts = [Inner(), 3]
+
+
 def test_host_layout_is_that_of_c() -> None:
     tiling = Tiling(length=8, inner=Inner(small=5))
     data = tiling.pack()

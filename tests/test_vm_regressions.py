@@ -1026,3 +1026,49 @@ def test_variable_of_a_loop_that_is_wider_on_the_way_out() -> None:
 
     assert run(kernel, 1, 70) == [70]
     assert run(kernel, 7, 70) == [7]
+
+
+def test_way_out_of_a_body_is_another_in_each_round() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in range(4):
+
+            def add(value: Any, k: int = k) -> Any:
+                return value + n + k
+
+            if add(m) > n > divmod(1, 5)[1]:
+                pass
+            else:
+                for _ in asc.static_range(2):
+                    m = add(m)
+                else:
+                    put(m)
+                    return
+        put(n)
+
+    assert run(kernel, 3, 0) == [6]
+    assert run(kernel, 3, 1) == [3]
+    assert run(kernel, 0, 1) == [1]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("[v for v in 5]", "TypeError: 'int' object is not iterable"),
+        ("3 in 5", "TypeError: argument of type 'int' is not iterable"),
+        ("[*5]", "TypeError: Value after * must be an iterable, not int"),
+        ("asc.int32('x')", "TypeError: int32() takes a number, not 'str'"),
+        ("asc.range(1, 2, 0)", "ValueError: range() step must not be zero"),
+        ("asc.DataCopyParams(foo=1)", "TypeError: DataCopyParams has no field 'foo'"),
+        ("1 << -1", "ValueError: negative shift count"),
+        ("n << -1", "ValueError: negative shift count"),
+        ("n.foo", "AttributeError: 'runtime scalar' object has no attribute 'foo'"),
+        ("n()", "TypeError: 'runtime scalar' object is not callable"),
+    ],
+)
+def test_mistake_of_the_kernel_is_told_from_a_defect(expression: str, message: str) -> None:
+    names: dict[str, Any] = {"asc": asc}
+    exec(f"def kernel(put, n, m):\n {expression}", names)
+    with pytest.raises(KernelError) as caught:
+        run(names["kernel"], 1)
+    (found,) = caught.value.findings
+    assert (found.code, found.message) == ("AT0111", message)

@@ -203,7 +203,9 @@ _rows(
             (
                 "The pipes of a core run against one another. Two accesses to the same bytes, of "
                 "which one writes, need an event between their pipes, a queue that hands the "
-                "tensor on, or a barrier; otherwise either may come first."
+                "tensor on, or a barrier; otherwise either may come first. Two copies of one pipe "
+                "that write the same bytes need a barrier of the pipe, or a wait for the first: "
+                "a warning."
             ),
         ),
         (

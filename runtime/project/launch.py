@@ -95,15 +95,11 @@ class Launch:
 
     def copies(self) -> tuple[Any, ...]:
         """The arguments with copies of the arrays, which overlap as the arrays do."""
-        held = [bytearray(memory.data) for memory in self.before]
+        held = [np.array(np.frombuffer(memory.data, np.uint8)) for memory in self.before]
         values = list(self.values)
         for k, place in self.places.items():
-            dtype = self.dtype(k).np
-            count = place.nbytes // dtype.itemsize
-            array = np.empty(0, dtype)
-            if count:
-                array = np.frombuffer(held[place.memory], dtype, count, place.offset)
-            values[k] = array.reshape(place.shape)
+            part = held[place.memory][place.offset : place.offset + place.nbytes]
+            values[k] = part.view(self.dtype(k).np).reshape(place.shape)
         return tuple(values)
 
     # -- what it is compiled with

@@ -24,7 +24,21 @@ PIPES: Final = ("S", "V", "MTE2", "MTE3", "MTE1", "M", "FIX")
 PIPE_INDEX: Final = {name: index for index, name in enumerate(PIPES)}
 SCALAR: Final = 0
 
-Clock: TypeAlias = "list[int]"
+#: Pipes whose operations begin in order but may end in another: copies of several lengths.
+COPYING: Final = frozenset({PIPE_INDEX["MTE2"], PIPE_INDEX["MTE3"]})
+
+
+class Clock(list[int]):
+    """What a pipe knows of all pipes.
+
+    `done`: up to which epoch its own operations are surely over when the next one begins, because
+    something waited for them.
+    """
+
+    __slots__ = ("done",)
+
+    done: int
+
 
 #: Source and destination pipe of each event.
 EVENT_PIPES: Final = {
@@ -62,7 +76,7 @@ class Clocks:
     __slots__ = ("known",)
 
     def __init__(self) -> None:
-        self.known: list[Clock] = [[0] * len(PIPES) for _ in PIPES]
+        self.known = [Clock([0] * len(PIPES)) for _ in PIPES]
         self.reset()
 
     def reset(self) -> None:
@@ -70,6 +84,7 @@ class Clocks:
         for pipe, clock in enumerate(self.known):
             clock[:] = [0] * len(PIPES)
             clock[pipe] = 1
+            clock.done = 0
 
     def release(self, pipe: int) -> Any:
         """What is over when `pipe` has done all that was issued to it."""
@@ -80,7 +95,10 @@ class Clocks:
 
     def acquire(self, pipe: int, token: Any) -> None:
         """`pipe` waits for a release; when it is the scalar unit, all that is issued later does."""
-        for clock in self.known if pipe == SCALAR else (self.known[pipe],):
+        for own in range(len(PIPES)) if pipe == SCALAR else (pipe,):
+            clock = self.known[own]
+            if token[own] > clock.done:
+                clock.done = token[own]
             for other, epoch in enumerate(token):
                 if epoch > clock[other]:
                     clock[other] = epoch
@@ -90,7 +108,14 @@ class Clocks:
         everything = [max(column) for column in zip(*self.known, strict=True)]
         for pipe, clock in enumerate(self.known):
             clock[:] = everything
+            clock.done = clock[pipe]
             clock[pipe] += 1
+
+    def fence(self, pipe: int) -> None:
+        """What was issued to `pipe` is over before anything issued to it later begins."""
+        clock = self.known[pipe]
+        clock.done = clock[pipe]
+        clock[pipe] += 1
 
 
 #: What a pipe knows of other blocks: the clocks of their pipes. Never changed, only replaced.

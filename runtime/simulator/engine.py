@@ -68,6 +68,10 @@ class Engine(Protocol):
         """Everything issued so far is over before anything issued later begins."""
         ...
 
+    def fence(self, pipe: int) -> None:
+        """What was issued to `pipe` so far is over before it begins anything issued later."""
+        ...
+
     def settle_pipe(self, pipe: int) -> None:
         """Perform what was issued to `pipe` so far: somebody has to see what it leaves."""
         ...
@@ -146,6 +150,9 @@ class ProgramOrder:
         """Nothing to wait for."""
 
     def barrier(self) -> None:
+        """Nothing to wait for."""
+
+    def fence(self, pipe: int) -> None:
         """Nothing to wait for."""
 
     def settle_pipe(self, pipe: int) -> None:
@@ -291,6 +298,10 @@ class Pipes:
     def barrier(self) -> None:
         """Merge all clocks."""
         self.clocks.barrier()
+
+    def fence(self, pipe: int) -> None:
+        """A new epoch of the pipe."""
+        self.clocks.fence(pipe)
 
     def settle_pipe(self, pipe: int) -> None:
         """Everything is performed at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...tracer.diagnostics import Finding, KernelError, error, finding
@@ -10,7 +11,7 @@ from ...tracer.ops import framework as rows
 from ...tracer.ops import sync
 from ...tracer.ops._events import SetFlags, unset_event
 from ...tracer.trace import Op, describe
-from .clocks import EVENT_PIPES, PIPES, SCALAR
+from .clocks import EVENT_PIPES, PIPE_INDEX, PIPES, SCALAR
 from .memory import FREED, HELD, QUEUED, Hold, LocalView
 from .registry import Executor, nothing, simulates
 
@@ -25,8 +26,10 @@ def _nothing(op: Op, core: Core) -> Executor:
 
 @simulates(sync.PIPE_BARRIER)
 def _barrier(op: Op, core: Core) -> Executor:
-    """One pipe is in order by itself; only a barrier of all pipes orders anything."""
-    return core.engine.barrier if op.args[0] is PipeID.PIPE_ALL else nothing
+    """One pipe works in order by itself, but copies may end in another."""
+    if op.args[0] is PipeID.PIPE_ALL:
+        return core.engine.barrier
+    return partial(core.engine.fence, PIPE_INDEX[op.args[0].name.removeprefix("PIPE_")])
 
 
 @simulates(rows.TQUE, rows.TQUE_BIND)

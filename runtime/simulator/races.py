@@ -71,6 +71,8 @@ class Races:
             which = _operand(accesses, shadow, start, stop, writes)
             if first.block != second.block:
                 found = _between_blocks(conflict, which, self._turns)
+            elif first.pipe == second.pipe:
+                found = _on_one_pipe(conflict, which, self._turns)
             else:
                 unwaited = self._unwaited(first, second)
                 found = _between_pipes(conflict, which, unwaited, self._turns)
@@ -187,6 +189,22 @@ def _between_pipes(
         second.op.site,
         notes=[(f"{first.op.spec.name} {_verb(first_writes)} here", first.op.site)],
         hint=_remedy(first, second, event, unwaited, turns),
+    )
+
+
+def _on_one_pipe(conflict: Conflict, which: Where, turns: Turns) -> Finding:
+    shadow, first, second, start, stop, _, _ = conflict
+    pipe, size = PIPES[second.pipe], "" if shadow.name == "GM" else f" of {shadow.name}"
+    return finding(
+        "AT0208",
+        f"two copies on {pipe} write the same {stop - start} bytes{size}: {second.op.spec.name}"
+        f"{turns.text(second)} to {named(second.op, which)}, and {first.op.spec.name}"
+        f"{turns.text(first)} before; a barrier of the pipe is missing",
+        second.op.site,
+        notes=[("written here", first.op.site)],
+        severity="warning",
+        hint=f"asc.pipe_barrier(asc.PipeID.PIPE_{pipe}) between the two: copies of one pipe may "
+        "end in another order than they begin",
     )
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from typing import Any, NamedTuple, TypeAlias
 
 from ...tracer.trace import Op
-from .clocks import Clock, Far
+from .clocks import COPYING, Clock, Far
 
 
 class Stamp(NamedTuple):
@@ -152,6 +152,17 @@ class Shadow:
                 self.conflicts.append(
                     (self, Stamp(*before), Stamp(*stamp), start, stop, False, True)
                 )
+        # What orders the copy with the reads in between orders it with the copy before as well.
+        if (
+            pipe in COPYING
+            and last is not None
+            and last[0] == pipe
+            and last[2] == block
+            and clock.done < last[1]
+            and (atomic is None or atomic != last[5])
+            and not self.conflicts
+        ):
+            self.conflicts.append((self, Stamp(*last), Stamp(*stamp), start, stop, True, True))
 
     def _check_older(
         self, start: int, cell: Cell, stamp: RawStamp, clock: Clock, writes: bool

@@ -7,6 +7,9 @@ other, so that branches, jumps and loops cannot part them. Where paths meet, wha
 open; a loop is followed until what is open at its head, from before and from the iteration before,
 stays the same. This is what the simulator's clocks say, for all runs at once.
 
+Copies of one pipe that write the same need its barrier, or what waited for the first: such a write
+is open for its own pipe as well, in tensors; copies to an array are the kernel's own affair.
+
 An event id is used again only when its last wait is over for the pipe that sets it: a wait is
 therefore an access, too. Half of the ids of an event are left to queues; where there is no id, or
 the kernel uses the event with numbers of its own, all pipes wait.
@@ -25,6 +28,8 @@ from .setup import Setup
 
 _PIPES = ("S", "V", "MTE1", "MTE2", "MTE3", "M", "FIX")
 _SCALAR = "S"
+#: Pipes whose copies may end in another order than they begin.
+_COPYING = frozenset({"MTE2", "MTE3"})
 #: A place or an event id, the pipe, and what it does there: "r", "w", or "f" for a wait.
 _Item: TypeAlias = tuple[Any, str, str]
 #: What is open for each pipe.
@@ -59,6 +64,7 @@ class Order:
         self._setup = setup
         self._ids = trace.chip.event_ids // 2
         self._foreign = self._by_number()
+        self._arrays = {0, *(id(p.value) for p in trace.params)}
         self._ways = _Ways()
         #: Whether nodes are put in: loops are first only followed.
         self._write = True
@@ -135,16 +141,29 @@ class Order:
         if op.spec is sync.PIPE_BARRIER:
             if op.args[0] is PipeID.PIPE_ALL:
                 _close(state)
+            else:
+                _close_own(state, op.args[0].name.removeprefix("PIPE_"))
             return
         accesses = self._memory.accesses(op)
         if not accesses:
             return
         pipe = op.form.pipe or op.spec.pipe
         for other in _PIPES:
-            if _conflicts(state, pipe, other, accesses):
+            if other != pipe and _conflicts(state, pipe, other, accesses):
                 self._wait(op, other, pipe, state, nodes)
+        copied = [(place, pipe, "w") for place, write in accesses if write]
+        copied = [i for i in copied if pipe in _COPYING and i[0] not in self._arrays]
+        if not state[pipe].isdisjoint(copied):
+            _close_own(state, pipe)
+            self._barrier(op, PipeID[f"PIPE_{pipe}"], nodes)
         for place, write in accesses:
             _note(state, pipe, (place, pipe, "w" if write else "r"))
+        state[pipe].update(copied)
+
+    def _barrier(self, op: Op, which: PipeID, nodes: list[Node]) -> None:
+        if self._write:
+            form = sync.PIPE_BARRIER.forms[0]
+            nodes.append(Op(sync.PIPE_BARRIER, form, (which,), op.site, None))
 
     def _wait(self, op: Op, source: str, pipe: str, state: _Open, nodes: list[Node]) -> None:
         """`pipe` waits for all that `source` has been given."""
@@ -152,15 +171,15 @@ class Order:
         number = None if event is None else self._free_id(event, source, pipe, state)
         if event is None or number is None:
             _close(state)
-            if self._write:
-                form = sync.PIPE_BARRIER.forms[0]
-                nodes.append(Op(sync.PIPE_BARRIER, form, (PipeID.PIPE_ALL,), op.site, None))
+            self._barrier(op, PipeID.PIPE_ALL, nodes)
             return
-        known = state[source]
+        known = {item for item in state[source] if item[1] != source}
         for waiting in _PIPES if pipe == _SCALAR else (pipe,):
             if waiting != source:
                 state[waiting] &= known
-        if pipe != _SCALAR:
+        if pipe == _SCALAR:
+            _close_own(state, source)
+        else:
             _note(state, pipe, ((event, number), pipe, "f"))
         if self._write:
             value: Value = self._setup.event_id(event, number)
@@ -192,6 +211,11 @@ def _note(state: _Open, pipe: str, item: _Item) -> None:
     for other, items in state.items():
         if other != pipe:
             items.add(item)
+
+
+def _close_own(state: _Open, pipe: str) -> None:
+    """What a pipe did is over for itself."""
+    state[pipe] = {item for item in state[pipe] if item[1] != pipe}
 
 
 def _close(state: _Open) -> None:

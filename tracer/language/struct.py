@@ -215,7 +215,11 @@ def _host_value(data: Any, type: Any) -> Any:
         inner = object.__new__(type.cls)
         object.__setattr__(inner, "_data", data)
         return inner
-    return data if isinstance(type, ArrayType) else data.item()
+    if isinstance(type, ArrayType):
+        if isinstance(type.element, DataType):
+            return data
+        return [_host_value(item, type.element) for item in data]
+    return data.item()
 
 
 def _set_host(data: Any, name: Any, value: Any, type: Any) -> None:
@@ -223,6 +227,11 @@ def _set_host(data: Any, name: Any, value: Any, type: Any) -> None:
         if not isinstance(value, type.cls):
             raise TypeError(f"{name} is a {type.cls.__name__}, not {value!r}")
         data[name] = value._data
+    elif isinstance(type, ArrayType) and any(isinstance(item, Struct) for item in value):
+        if len(value) != type.length:
+            raise ValueError(f"{name} has {type.length} elements, not {len(value)}")
+        for k, item in enumerate(value):
+            _set_host(data[name], k, item, type.element)
     elif isinstance(type, DataType) and type.kind in "iu" and not type.fits(int(value)):
         raise OverflowError(f"{name} is {value}, which {type} cannot hold")
     else:

@@ -229,6 +229,18 @@ def check_dtypes(spec: OpSpec, form: Form, args: tuple[Any, ...], recorder: Reco
 def check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: Recorder) -> None:
     """The same for the tensors of a call, the destination first."""
     chip = recorder.trace.chip
+    key = (spec, id(form), chip.arch, *[tensor.type for tensor in tensors])
+    if key not in _accepted:
+        _check_tensors(spec, form, tensors, recorder)
+        _accepted.add(key)
+
+
+#: Rows, overloads (kept alive by the rows), architectures and types that were found to fit.
+_accepted: set[tuple[Any, ...]] = set()
+
+
+def _check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: Recorder) -> None:
+    chip = recorder.trace.chip
     if fault := lacking(spec, recorder, dtype_table):
         raise fault
     if spec.dtypes.get(chip.arch) is None:
@@ -264,17 +276,9 @@ def check_tensors(spec: OpSpec, form: Form, tensors: tuple[Any, ...], recorder: 
         _check_signature(spec, form, given, recorder)
 
 
-#: Signatures that were found to fit, with the row, which keeps its id.
-_taken: dict[tuple[int, int, str, Signature], OpSpec] = {}
-
-
 def _check_signature(spec: OpSpec, form: Form, given: Signature, recorder: Recorder) -> None:
     chip = recorder.trace.chip
-    key = (id(spec), id(form), chip.arch, given)
-    if key in _taken:
-        return
     if given in takes(spec, form, chip.arch):
-        _taken[key] = spec
         return
     where = f"is not executed by {chip.name} (architecture {chip.arch})"
     hint = "cast the operands to a dtype of the table"

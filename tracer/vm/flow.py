@@ -382,7 +382,10 @@ class Flow:
         if found is None:
             heads = {header, *(p.header for p in self._outside(loop, _NOWHERE))}
             ends = [n for n in self.succ[header] if not loop.nodes >> n & 1]
-            behind = self._walk([*ends, *self.loop_stops(loop, _NOWHERE)], 0, heads)
+            # What lies in front of the end belongs to the body, also if it never goes on in it.
+            met = self.loop_stops(loop, _NOWHERE)
+            after = [n for n in met if n in heads or all(n > end for end in ends)]
+            behind = self._walk([*ends, *after], 0, heads)
             inside = self._walk([n for n in self.succ[header] if n not in ends], behind, heads)
             kept = frozenset(n for n in stops if n == header or not inside >> n & 1)
             found = self._rounds[key] = kept

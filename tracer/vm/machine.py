@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
+from opcode import opname
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -46,6 +47,7 @@ NATIVE = frozenset(
     # pytest rewrites the `assert` statements of test modules into calls of its own.
     | {"_pytest", "pytest", "pluggy"}
 )
+_native_names: dict[str, bool] = {}
 
 
 class Program:
@@ -282,7 +284,12 @@ class Machine(Recorder):
 
     def is_native_module(self, module: Any) -> bool:
         """Whether the code of a module runs natively and is not guarded."""
-        return isinstance(module, str) and module.partition(".")[0] in NATIVE
+        if not isinstance(module, str):
+            return False
+        found = _native_names.get(module)
+        if found is None:
+            found = _native_names[module] = module.partition(".")[0] in NATIVE
+        return found
 
     def is_own_module(self, module: Any) -> bool:
         """Whether a module's attributes need no guards."""
@@ -546,17 +553,25 @@ def trace_function(
 
 
 #: Modules that act for the kernel: what they raise is what Python would raise there.
-_ACTING = {"handlers", "objects", "special", "calls", "generators", "text", "pybuiltins", "scalar"}
+_ACTING = {"calls", "generators", "handlers", "objects", "protocols", "pybuiltins", "scalar"}
+_ACTING |= {"special", "text"}
 
 
 def _is_ours(exc: BaseException) -> bool:
-    """Whether an exception comes from the tracer itself and not from what the kernel does."""
+    """Whether an exception comes from the tracer itself and not from what the kernel does.
+
+    What is raised by a `raise` in the tracer is meant for the kernel's author.
+    """
     tb = exc.__traceback__
-    module = ""
-    while tb is not None:
-        module = tb.tb_frame.f_globals.get("__name__", "")
+    while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
-    return module.startswith(NATIVE_ROOT + ".tracer") and _ACTING.isdisjoint(module.split("."))
+    if tb is None:
+        return False
+    frame = tb.tb_frame
+    module = frame.f_globals.get("__name__", "").split(".")
+    if module[:2] != [NATIVE_ROOT, "tracer"] or not _ACTING.isdisjoint(module):
+        return False
+    return opname[frame.f_code.co_code[tb.tb_lasti]] != "RAISE_VARARGS"
 
 
 def _spread(

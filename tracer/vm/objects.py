@@ -201,12 +201,14 @@ def get_item(vm: Machine, container: Any, index: Any) -> Any:
     if kind is tuple or kind is list or kind is dict:
         value = container[index]
         return _checked(vm, value) if value.__class__ is Poison else value
+    if isinstance(container, Value):
+        return container[index]  # type: ignore[index]
     method = _own(vm, container, "__getitem__")
     if method is not None:
         return vm.call(method, (container, index))
     if isinstance(container, type):
         return container[index]  # type: ignore[index]
-    if isinstance(index, Scalar) and not isinstance(container, Value):
+    if isinstance(index, Scalar):
         operator.index(index)
     return _checked(vm, container[index])
 
