@@ -88,13 +88,15 @@ class _Recorder(Recorder):
 class _Made:
     """An operation ready to run, and the value that stands for its result."""
 
-    __slots__ = ("op", "run", "static", "waits")
+    __slots__ = ("op", "rebinds", "run", "static", "waits")
 
     def __init__(self, op: Op, run: Callable[..., Any], static: Any) -> None:
         self.op = op
         self.run = run
         self.static = static
         self.waits = bool(op.spec.extra.get("meets"))
+        target = rebound(op)
+        self.rebinds = target is not None and isinstance(target.type, ArrayType)
 
 
 class Arrays:
@@ -305,6 +307,8 @@ class Calls:
         if made.waits:
             value = self._wait(value)
         for address, dtype, values in reading.arrays:
+            # An array that the call rebinds is what it gives.
+            values[:] = value if made.rebinds else values
             _store(address, dtype, values)
             if spec is DESC_SET_SHAPE_ADDR:
                 self._shared[address] = dtype, values
