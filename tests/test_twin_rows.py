@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +93,12 @@ def examples(family: str) -> list[tuple[OpSpec, Form, Trace]]:
 def memory_holds_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody wrote is no NaN, of which C++ does not say what integer it becomes."""
     monkeypatch.setattr(memory, "POISON", 0x3C3C)
+
+
+@pytest.fixture(autouse=True)
+def files_go_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The example of `to_file` writes one."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
