@@ -1072,3 +1072,48 @@ def test_mistake_of_the_kernel_is_told_from_a_defect(expression: str, message: s
         run(names["kernel"], 1)
     (found,) = caught.value.findings
     assert (found.code, found.message) == ("AT0111", message)
+
+
+def test_variable_of_a_closure_that_a_loop_gives_its_first_value() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in asc.range(3):
+            if n > k:
+                bound = n % 5
+
+                def add() -> Any:
+                    return bound + m  # noqa: B023
+
+                n = add()
+            else:
+                pass
+        put(n)
+        for _ in asc.range(2):
+            last = n + 1
+
+            def again() -> Any:
+                return last  # noqa: B023
+
+            n = again()
+        put(last)
+
+    def expected(n: int, m: int) -> list[int]:
+        found: list[int] = []
+        kernel(found.append, n, m)
+        return found
+
+    for n, m in ((7, 1), (1, 9), (-4, 2)):
+        assert run(kernel, n, m) == expected(n, m)
+
+
+def test_variable_that_some_ways_through_a_loop_leave_without_a_value() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for k in asc.range(3):
+            if n > k:
+                last = n
+                continue
+            if m > 5:
+                continue
+        put(last)
+
+    with pytest.raises(KernelError, match="`last` has no value on some of the ways through a loop"):
+        run(kernel, 1)

@@ -201,6 +201,9 @@ class LoopTracer:
             before, after = before[k], after[k]
         if isinstance(after, Poison):
             return Poison(name, after.reason, after.notes)
+        if after is UNBOUND:
+            reason = "has no value on some of the ways through a loop"
+            return Poison(name, reason, (("the loop is here", self.site),))
         if before is UNBOUND:
             reason = "has no value before the loop, which may run zero times"
             notes = [("the loop is here", self.site)]
@@ -232,13 +235,18 @@ class LoopTracer:
             head = self.header_slots[slot]
             for path in back:
                 value = path.slots[slot]
-                if value is not head and not self._slot_fits(path, slot, head):
+                same = value is head and not self._is_lost(value, ("slot", slot))
+                if not same and not self._slot_fits(path, slot, head):
                     ok = False
         for path in back:
             for key, (entry, state) in path.heap.items():
                 if not self._object_fits(key, entry, state):
                     ok = False
         return ok
+
+    def _is_lost(self, value: Any, location: Any) -> bool:
+        """Whether a variable that other ways through the loop give a value has none on this."""
+        return value is UNBOUND and location in self.vars
 
     def _signs_fit(self, back: list[Path]) -> bool:
         """Whether the variables whose sign mattered keep it."""
@@ -290,6 +298,8 @@ class LoopTracer:
 
         An iteration under the type so far began with `head` and ended with `value`.
         """
+        if value is UNBOUND and type_ is not _SAME:
+            return None
         if type_ is None or value is head or same_constant(head, value):
             return type_
         if type(entry) is tuple and type(value) is tuple and len(entry) == len(value):
@@ -325,7 +335,8 @@ class LoopTracer:
         ok = True
         for location, value in state.items():
             before = head[location]
-            if before is value or same_constant(before, value):
+            lost = self._is_lost(value, ("heap", key, location))
+            if not lost and (before is value or same_constant(before, value)):
                 continue
             if self.trial:
                 raise NeedsUnroll(f"{what_is(entry.obj)} changes", entry.site)
@@ -409,11 +420,14 @@ class LoopTracer:
         frame, loop = self.frame, self.loop
         assert loop.normal_exit is not None
         entry = self.entry
-        path = Path(frame, loop.normal_exit, None, self.header_heap, entry.lineage, entry.handled)
+        heap = dict(self.header_heap)
+        path = Path(frame, loop.normal_exit, None, heap, entry.lineage, entry.handled)
         path.slots = list(self.header_slots)
         for location, var in self.vars.items():
             if location[0] == "slot" and path.slots[location[1]] is UNBOUND:
                 path.slots[location[1]] = var
+            elif location[0] == "heap" and (kept := heap[location[1]])[1][location[2]] is UNBOUND:
+                heap[location[1]] = (kept[0], {**kept[1], location[2]: var})
         path.stack = self.entry.stack[:-1]
         path.set_at = dict(self.entry.set_at)
         path.site = self.site
