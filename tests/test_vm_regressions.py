@@ -1117,3 +1117,30 @@ def test_variable_that_some_ways_through_a_loop_leave_without_a_value() -> None:
 
     with pytest.raises(KernelError, match="`last` has no value on some of the ways through a loop"):
         run(kernel, 1)
+
+
+def test_loop_found_to_be_one_while_the_loop_in_it_is_traced_again() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        rounds = 4
+        while True:
+            rounds -= 1
+            if rounds < 0:
+                break
+            left = n % 5
+            while (left := left - 1) >= 0:
+                if n < left:
+                    put(left)
+                elif m < n:
+                    break
+                else:
+                    put(n)
+                    return
+        put(rounds)
+
+    def expected(n: int, m: int) -> list[int]:
+        found: list[int] = []
+        kernel(found.append, n, m)
+        return found
+
+    for n, m in ((7, 1), (1, 9), (-1, -4), (0, 0)):
+        assert run(kernel, n, m) == expected(n, m)

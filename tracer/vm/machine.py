@@ -322,12 +322,19 @@ class Machine(Recorder):
         if self.watched:
             frame.program.watch(step)
         caller, self.frame = self.frame, frame
+        again: tuple[int, Snapshot] | None = None
         go_to(frame.pc)
         try:
             while True:
                 try:
                     if exc is not None:
                         raise exc
+                    if again is not None:
+                        (header, head), again = again, None
+                        result = self._loop_again(frame, header, head)
+                        if result.__class__ is not int:
+                            return result
+                        go_to(result)
                     for pc, handler, arg in ops:
                         frame.pc = pc
                         result = handler(self, frame, arg)
@@ -339,11 +346,9 @@ class Machine(Recorder):
                     snapshot = frame.snapshots.get(restart.header)
                     if restart.frame is not frame or snapshot is None or snapshot.depth != depth:
                         raise
+                    # Inside the `try`: tracing the loop may find that one around it is one, too.
                     self.frame = frame
-                    result = self._loop_again(frame, restart.header, snapshot)
-                    if result.__class__ is not int:
-                        return result
-                    go_to(result)
+                    again = (restart.header, snapshot)
                 except (KernelError, Signal):
                     raise
                 except BaseException as caught:
@@ -353,8 +358,8 @@ class Machine(Recorder):
         finally:
             self.frame = caller
 
-    def _loop_again(self, frame: Frame, header: int, snapshot: Snapshot) -> Any:
-        snapshot.restore(self, frame, truncate=True)
+    def _loop_again(self, frame: Frame, header: int, head: Snapshot) -> Any:
+        head.restore(self, frame, truncate=True)
         frame.pc = header
         loop = frame.program.flow.loops[header]
         return LoopTracer(self, frame, loop, None, trial=False).trace()
