@@ -793,6 +793,9 @@ class VMWriter(Writer):
         if form == 8:
             options = ("c=1", "b=2", "5", "d=3", "a=1", "*(1, 2)", "**{'c': 2}", "e=1")
             given = list(dict.fromkeys(self.one_of(options) for _ in range(self.below(4))))
+            if "c=1" in given:
+                # CPython 3.11 calls it a KeyError while another exception is handled.
+                given = [text for text in given if text != "**{'c': 2}"]
             given.sort(key=lambda text: ("=" in text or "**" in text, "**" in text))
             return f"exact({', '.join([a, *given])})"
         if form == 1:

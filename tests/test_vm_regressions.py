@@ -952,6 +952,20 @@ def test_map_and_filter_ask_for_iterators_at_once() -> None:
     assert concrete(shown) == shown() == ((1, 1), [1, 2], [1, 2], 1, 1)
 
 
+def test_message_of_a_keyword_given_twice() -> None:
+    def exact(a: int, /, b: int = 1, *, c: int) -> int:
+        return a + b + c
+
+    def shown() -> str:
+        try:
+            return str(exact(1, c=1, **{"c": 2}))
+        except TypeError as exc:
+            return str(exc)
+
+    assert concrete(shown) == shown()
+    assert shown().endswith("exact() got multiple values for keyword argument 'c'")
+
+
 def test_message_of_what_is_no_mapping() -> None:
     def shown() -> str:
         try:
