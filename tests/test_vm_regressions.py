@@ -958,7 +958,7 @@ def test_message_of_a_keyword_given_twice() -> None:
 
     def shown() -> str:
         try:
-            return str(exact(1, c=1, **{"c": 2}))
+            return str(exact(1, c=1, **{"c": 2}))  # noqa: PIE804
         except TypeError as exc:
             return str(exc)
 
