@@ -18,6 +18,7 @@ import asctrace as asc
 from asctrace.runtime.simulator import compile_trace, simulate
 from asctrace.tracer.chip import chip
 from asctrace.tracer.diagnostics import KernelError
+from asctrace.tracer.language import tensor
 from asctrace.tracer.language.dtypes import int32
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.vm import trace_function
@@ -1158,3 +1159,21 @@ def test_loop_found_to_be_one_while_the_loop_in_it_is_traced_again() -> None:
 
     for n, m in ((7, 1), (1, 9), (-1, -4), (0, 0)):
         assert run(kernel, n, m) == expected(n, m)
+
+
+@pytest.mark.parametrize("defect", ["assert not args", "[][0]"])
+def test_defect_of_the_tracer_is_no_mistake_of_the_kernel(
+    defect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: dict[str, Any] = {"__name__": tensor.__name__}
+    exec(f"def broken(*args):\n {defect}", names)
+    monkeypatch.setattr(tensor, "_view", names["broken"])
+
+    def entry(out: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        gm[4:]
+
+    with pytest.raises(KernelError) as caught:
+        trace_function(entry, [Argument("out", OUT)], chip("Ascend910B1"), TraceOptions(), "kernel")
+    assert caught.value.findings[0].code == "AT0901"

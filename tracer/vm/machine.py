@@ -493,7 +493,7 @@ _ACTING |= {"special", "text"}
 def _is_ours(exc: BaseException) -> bool:
     """Whether an exception comes from the tracer itself and not from what the kernel does.
 
-    What is raised by a `raise` in the tracer is meant for the kernel's author.
+    What is raised by a `raise` in the tracer, and no `assert`, is meant for the kernel's author.
     """
     tb = exc.__traceback__
     while tb is not None and tb.tb_next is not None:
@@ -504,7 +504,8 @@ def _is_ours(exc: BaseException) -> bool:
     module = frame.f_globals.get("__name__", "").split(".")
     if module[:2] != [NATIVE_ROOT, "tracer"] or not _ACTING.isdisjoint(module):
         return False
-    return opname[frame.f_code.co_code[tb.tb_lasti]] != "RAISE_VARARGS"
+    raised = opname[frame.f_code.co_code[tb.tb_lasti]] == "RAISE_VARARGS"
+    return not raised or isinstance(exc, AssertionError)
 
 
 def _spread(
