@@ -141,6 +141,27 @@ def test_object_made_before_an_early_return() -> None:
     assert [run(kernel, n, m) for n, m in ((1, 3), (1, -3), (-1, 0))] == [[4], [5], [7]]
 
 
+def test_object_made_in_an_arm_and_changed_on_one_of_its_ways() -> None:
+    class Box:
+        def __init__(self, a: Any, b: Any) -> None:
+            self.parts = [a, b]
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        for _ in range(1):
+            if n < m:
+                box = Box(n + n, n)
+                if n < 0:
+                    put(box.parts[1])
+                    break
+                box.parts[1] = (n + m) % 97
+                put(box.parts[1])
+            else:
+                put(n)
+                put(m)
+
+    assert [run(kernel, n, m) for n, m in ((3, 5), (-1, 5), (5, 3))] == [[8], [-1], [5, 3]]
+
+
 def test_list_made_in_a_match_arm_that_returns() -> None:
     def kernel(put: Any, n: Any, m: Any) -> None:
         match n:

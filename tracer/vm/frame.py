@@ -24,8 +24,6 @@ class _Marker:
 NULL: Any = _Marker("NULL")
 #: Content of a slot without a value.
 UNBOUND: Any = _Marker("unbound")
-#: What a path that went without an object has for the object's parts.
-ABSENT: Any = _Marker("absent")
 #: What a run ends with, besides a list of paths.
 STOP: Any = _Marker("STOP")
 RETURN: Any = _Marker("RETURN")

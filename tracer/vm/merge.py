@@ -20,7 +20,7 @@ from ..language.dtypes import DataType, float32, int32, of_constant, promote
 from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
-from .frame import ABSENT, RETURNS, UNBOUND, Frame, Path, Poison, Widen
+from .frame import RETURNS, UNBOUND, Frame, Path, Poison, Widen
 from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
 from .objects import type_lookup
 
@@ -178,8 +178,6 @@ class Merger:
 
     def unify(self, name: str, values: list[Any], sites: list[Site], location: Any = None) -> Any:
         """One value for a location that has `values` on the paths."""
-        if any(v is ABSENT for v in values):
-            return self._partial(name, values, sites)
         first = values[0]
         own = self.owns.get(location)
         same = all(v is first or same_constant(first, v) for v in values)
@@ -197,17 +195,6 @@ class Merger:
         if type(value) is tuple:
             return any(map(self._holds_own, value))
         return id(value) in self.own_ids
-
-    def _partial(self, name: str, values: list[Any], sites: list[Site]) -> Any:
-        """The same where some paths have no value and never need one."""
-        known = [v for v in values if v is not ABSENT]
-        if all(same_constant(known[0], v) for v in known):
-            return known[0]
-        type_ = variable_type(known)
-        if type_ is None:
-            widen(self.vm, known)
-            return self._poison(name, known, sites[: len(known)])
-        return self._assign(name, type_, values, sites, None)
 
     def _join(self, name: str, values: list[Any], sites: list[Site], location: Any) -> Any:
         type_ = variable_type(values)
@@ -269,20 +256,20 @@ class Merger:
                 return self._poison(name, values, sites)
             own = None
             var = variable(type_, self.mark.block, name)
-            if init is not None and init is not ABSENT:
+            if init is not None:
                 ahead = Block(self.mark.block.parent)
                 init = self._converted(init, type_, ahead)
                 for node in ahead.nodes:
                     self.mark.insert(node)
-            self.declares.append((var, None if init is ABSENT else init))
+            self.declares.append((var, init))
         if isinstance(var, Scalar) and var.type.kind == "i":
-            others = [v for v in values if v is not var and v is not ABSENT]
+            others = [v for v in values if v is not var]
             if var is own:
                 known = var._nonneg
                 others.append(known if isinstance(known, Sign) else 0 if known else -1)
             var._nonneg = Sign(others)
         for pairs, path, value in zip(self.assigns, self.paths, values, strict=True):
-            if path.block is not None and value is not var and value is not ABSENT:
+            if path.block is not None and value is not var:
                 pairs.append((var, self._converted(value, type_, path.block)))
         return var
 
@@ -392,7 +379,7 @@ def merged(
     if dest == RETURNS:
         retval = merger.unify("", [p.retval for p in paths], own)
     handled = merger.unify("", [p.handled for p in paths], own)
-    heap = _merge_heap(vm, merger, paths)
+    heap = _merge_heap(vm, merger, paths, [*slots, *stack, retval, handled])
     merger.finish()
     result = Path(frame, dest, vm.block, heap, vm.lineage, handled)
     vm.lineage = before
@@ -401,34 +388,45 @@ def merged(
     return result, merger.poisoned
 
 
-def _merge_heap(vm: Machine, merger: Merger, paths: list[Path]) -> dict[int, Any]:
+def _merge_heap(
+    vm: Machine, merger: Merger, paths: list[Path], values: list[Any]
+) -> dict[int, Any]:
+    """What the paths changed in objects that all of them have.
+
+    No other can be reached from the merged `values`.
+    """
     entries: dict[int, Entry] = {}
     for path in paths:
         for key, (entry, _) in path.heap.items():
             entries.setdefault(key, entry)
     heap: dict[int, Any] = {}
+    lost: set[int] = set()
     for key, entry in entries.items():
-        serial = vm.born[key][1] if key in vm.born else -1
+        if key in vm.born and not made_on(merger.common, vm.born[key][1]):
+            lost.add(key)
+            continue
         now: dict[Any, Any] | None = None
         states = []
         for path in paths:
             if key in path.heap:
                 states.append(path.heap[key][1])
-            elif not made_on(path.lineage, serial):
-                states.append(None)
             else:
                 if now is None:
                     now = kind_of(entry.obj).read(entry.obj)
                 states.append(now)
         heap[key] = (entry, merge_states(merger, entry, states, vm.site()))
+    if lost:
+        for _, state in heap.values():
+            values += state.values()
+        assert lost.isdisjoint(map(id, values)), "an object is in use that some paths went without"
     return heap
 
 
 def made_on(lineage: Any, serial: int) -> bool:
-    """Whether a path with that lineage has the object (serial -1: every path has)."""
+    """Whether a path with that lineage has the object that the kernel made as its `serial`th."""
     while lineage is not None and lineage[0] > serial:
         lineage = lineage[1]
-    return serial < 0 or (lineage is not None and lineage[0] == serial)
+    return lineage is not None and lineage[0] == serial
 
 
 def common_lineage(lineages: list[Any]) -> Any:
@@ -444,27 +442,24 @@ def common_lineage(lineages: list[Any]) -> Any:
 
 
 def merge_states(
-    merger: Merger, entry: Entry, states: list[dict[Any, Any] | None], site: Site
+    merger: Merger, entry: Entry, states: list[dict[Any, Any]], site: Site
 ) -> dict[Any, Any]:
     """One state for an object that has `states` on the paths of the construct at `site`.
 
     AT0110 if its shape differs, AT0303 for a changed object that cannot be merged.
-
-    None is the state on a path that went without the object.
     """
-    known = [s for s in states if s is not None]
-    first = known[0]
-    if all(s is first for s in known):
+    first = states[0]
+    if all(s is first for s in states):
         return first
     keys = list(first)
-    same_keys = all(list(s) == keys for s in known)
+    same_keys = all(list(s) == keys for s in states)
     kind = kind_of(entry.obj)
-    if kind.fixed and not (same_keys and all(_identical(first, s) for s in known)):
+    if kind.fixed and not (same_keys and all(_identical(first, s) for s in states)):
         return _differing(entry, kind, first)
     if not same_keys:
-        raise shape_error(entry, known, site)
+        raise shape_error(entry, states, site)
     sites = [entry.site] * len(states)
-    columns = {k: [ABSENT if s is None else s[k] for s in states] for k in keys}
+    columns = {k: [s[k] for s in states] for k in keys}
     heap = ("heap", id(entry.obj))
     return {
         k: merger.unify(_location(k), column, sites, (*heap, k)) for k, column in columns.items()
