@@ -11,6 +11,7 @@ from ..tracer.language.types import BufferInfo
 from ..tracer.trace import If, Loop, Node, Op, Trace, Value
 
 _UNKNOWN = "?"
+_NESTING = frozenset({If, Loop})
 
 
 def known(value: Any) -> int | None:
@@ -52,12 +53,13 @@ def blocks(trace: Trace) -> Iterator[list[Node]]:
     while todo:
         nodes = todo.pop().nodes
         yield nodes
+        if _NESTING.isdisjoint(map(type, nodes)):
+            continue
         for node in nodes:
-            if type(node) is not Op:
-                if isinstance(node, If):
-                    todo += (node.orelse, node.then)
-                elif isinstance(node, Loop):
-                    todo.append(node.body)
+            if isinstance(node, If):
+                todo += (node.orelse, node.then)
+            elif isinstance(node, Loop):
+                todo.append(node.body)
 
 
 def _place(row: BufferInfo) -> Any:

@@ -38,9 +38,9 @@ CONSTRUCT: Final = 2
 INLINE: Final = 3
 OTHER: Final = 4
 
-#: The uses of a value, a list for speed: how many, position of the last, the body around all of
-#: them, position of the definition.
-COUNT: Final = 0
+#: The uses of a value, a list for speed: whether there are several, position of the last, the body
+#: around all of them, position of the definition.
+AGAIN: Final = 0
 LAST: Final = 1
 BODY: Final = 2
 AT: Final = 3
@@ -144,9 +144,9 @@ class Uses:
         key = id(value)
         use = self.info.get(key)
         if use is None:
-            self.info[key] = [1, pos, body, 0]
+            self.info[key] = [False, pos, body, 0]
         else:
-            use[COUNT] += 1
+            use[AGAIN] = True
             use[LAST] = max(use[LAST], pos)
             if use[BODY] is not body:
                 use[BODY] = common(use[BODY], body)
@@ -157,7 +157,7 @@ class Uses:
         """An assignment: it has to lie in the scope of the declaration, too."""
         use = self.info.get(id(var))
         if use is None:
-            self.info[id(var)] = [0, self._seq, body, 0]
+            self.info[id(var)] = [False, self._seq, body, 0]
         else:
             use[BODY] = common(use[BODY], body)
 
@@ -188,7 +188,7 @@ class Uses:
                 kept += 1
             else:
                 use[AT] = seq
-                if plan.pure and use[COUNT] == 1 and self._inlines(op, use, body):
+                if plan.pure and not use[AGAIN] and self._inlines(op, use, body):
                     fate = INLINE
                     pos, at = use[LAST], use[BODY]
                 else:
@@ -206,9 +206,9 @@ class Uses:
                 key = id(arg)
                 use = info.get(key)
                 if use is None:
-                    info[key] = [1, pos, at, 0]
+                    info[key] = [False, pos, at, 0]
                 else:
-                    use[COUNT] += 1
+                    use[AGAIN] = True
                     if pos > use[LAST]:
                         use[LAST] = pos
                     if use[BODY] is not at:
@@ -217,14 +217,17 @@ class Uses:
                     reads[key] = pos
             for k in plan.others:
                 arg = args[k]
-                if isinstance(arg, Value):
-                    self._use(arg, pos, at)
-                elif isinstance(arg, StructArg | tuple):
+                kind = arg.__class__
+                if kind is int:
+                    continue
+                if kind is StructArg or kind is tuple:
                     for part in _parts(arg):
                         self._use(part, pos, at)
+                else:
+                    self._use(arg, pos, at)
             for k in plan.variables:
                 # Not written in place, whatever it is: the call changes it, or wants its address.
-                info[id(args[k])][COUNT] += 1
+                info[id(args[k])][AGAIN] = True
         steps.reverse()
         body.steps = steps
         body.kept += kept

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ...tracer.language.types import BufferInfo
 from ...tracer.ops.spec import OpSpec
-from ...tracer.trace import If, Loop, Op, Trace
-from ..report import buffers
+from ...tracer.trace import Op, Trace
+from ..report import blocks, buffers
 
 
 class Facts:
@@ -17,21 +18,12 @@ class Facts:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._by_row: dict[int, list[Op]] = {}
-        rows = self._by_row
-        todo = [trace.body]
-        while todo:
-            for node in todo.pop().nodes:
+        rows: defaultdict[OpSpec, list[Op]] = defaultdict(list)
+        for nodes in blocks(trace):
+            for node in nodes:
                 if node.__class__ is Op:
-                    ops = rows.get(id(node.spec))
-                    if ops is None:
-                        rows[id(node.spec)] = [node]
-                    else:
-                        ops.append(node)
-                elif isinstance(node, If):
-                    todo += (node.orelse, node.then)
-                elif isinstance(node, Loop):
-                    todo.append(node.body)
+                    rows[node.spec].append(node)
+        self._by_row: dict[OpSpec, list[Op]] = rows
         self.buffers: list[BufferInfo] = buffers(trace, self._owners())
 
     def _owners(self) -> set[int]:
@@ -47,7 +39,7 @@ class Facts:
 
     def of(self, *specs: OpSpec) -> list[Op]:
         """The operations of some rows, those of outer blocks first."""
-        return [op for spec in specs for op in self._by_row.get(id(spec), ())]
+        return [op for spec in specs for op in self._by_row.get(spec, ())]
 
     def calls(self) -> Iterator[list[Op]]:
         """The operations with an effect, by row."""

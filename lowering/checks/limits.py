@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from operator import attrgetter, itemgetter
 
 from ...tracer.chip import MAX_BUFFERS
 from ...tracer.diagnostics import Finding, finding
@@ -14,6 +15,9 @@ from ...tracer.ops.sync import SET_FLAG
 from ...tracer.trace import Op, describe
 from ..report import buffer_table, known
 from .facts import Facts
+
+#: Where an operation comes from; the place of that in its code.
+_SITE, _PLACE = attrgetter("site"), itemgetter(0, 1)
 
 #: Calls in a text that is longer than one would write, and longer to compile.
 MANY_CALLS = 2000
@@ -114,9 +118,10 @@ def long_text(facts: Facts) -> list[Finding]:
     for ops in rows:
         if len(ops) <= times:
             break
-        most, count = Counter(map(_place, ops)).most_common(1)[0]
+        places = Counter(map(_PLACE, filter(None, map(_SITE, ops))))
+        most, count = places.most_common(1)[0] if places else (None, 0)
         if count > times:
-            times, op = count, next(op for op in ops if _place(op) == most)
+            times, op = count, next(op for op in ops if op.site and _PLACE(op.site) == most)
     if times == 1:
         return []
     return [
@@ -130,7 +135,3 @@ def long_text(facts: Facts) -> list[Finding]:
             "jump imm range`",
         )
     ]
-
-
-def _place(op: Op) -> tuple[int, int] | None:
-    return None if op.site is None else (id(op.site[0]), op.site[1])

@@ -134,7 +134,7 @@ class Walker:
         self.suspect: set[int] = set()
         self.muted = False
         self._use = use
-        self._plans: dict[int, Plan | None] = {}
+        self._plans: dict[int, Plan] = {}
         self._frame = _Frame()
         self._returns: list[State] = []
         self._again = 0
@@ -232,13 +232,7 @@ class Walker:
                 if handler is not None:
                     handler(self, state, node)
                     continue
-                key = id(node.form)
-                if key in plans:
-                    plan = plans[key]
-                else:
-                    plan = plans[key] = self._plan(node)
-                if plan is None:
-                    continue
+                plan = plans.get(id(node.form)) or self._plan(node)
                 if plan.acts:
                     use(self, state, node, plan)
                 if plan.makes:
@@ -267,12 +261,13 @@ class Walker:
                 raise _GiveUp
         return state
 
-    def _plan(self, op: Op) -> Plan | None:
+    def _plan(self, op: Op) -> Plan:
         key = (op.spec, id(op.form), None if op.result is None else type(op.result.type))
         plan = _PLANS.get(key)
         if plan is None:
             plan = _PLANS[key] = Plan(op)
-        return plan if plan.acts or plan.makes else None
+        self._plans[id(op.form)] = plan
+        return plan
 
     def _result(self, state: State, op: Op, plan: Plan) -> None:
         """A new queue, or a view: of the operation's one local operand, else of no one knows."""

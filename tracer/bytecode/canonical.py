@@ -35,9 +35,9 @@ class Handler:
     lasti: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Code:
-    """A decoded code object. `handlers` is aligned with `instrs`.
+    """A decoded code object, equal to itself only. `handlers` is aligned with `instrs`.
 
     `program` is a place for what an executor makes of it, kept as long as this is.
     """

@@ -283,19 +283,20 @@ def _has_fallback(vm: Machine, cls: type) -> bool:
     return vm.is_interpreted(type_lookup(cls, "__getattr__"))
 
 
-_operations: dict[tuple[type, str], OpFunction] = {}
+#: Operations that are methods of proxies, by class and name, as they were looked up.
+OPERATIONS: dict[tuple[type, str], OpFunction] = {}
 
 
 def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
     """What a call of `obj.name` calls: (function, self), or (callable, NULL)."""
     cls = type(obj)
     if isinstance(obj, Value):
-        found = _operations.get((cls, name))
+        found = OPERATIONS.get((cls, name))
         if found is None:
             found = type_lookup(cls, name)
             if type(found) is not OpFunction:
                 return getattr(obj, name), NULL
-            _operations[cls, name] = found
+            OPERATIONS[cls, name] = found
         return found, obj
     if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..bytecode import decode
 from .flow import Flow
-from .handlers import HANDLERS, call_dropped, load_several, loop_header
+from .handlers import HANDLERS, call_dropped, load_operation, load_several, loop_header
 
 
 class Program:
@@ -41,7 +41,9 @@ class Program:
                     self.ops[loop.header] = (loop.header, loop_header, None)
 
     def _join_steps(self) -> None:
-        """One step for locals that are loaded in a row, and for a call whose result is dropped."""
+        """One step for locals that are loaded in a row, with a method of one in front of them, and
+        for a call whose result is dropped.
+        """
         instrs = self.code.instrs
         for k, (one, two) in enumerate(itertools.pairwise(instrs)):
             if one.op == "CALL" and two.op == "POP_TOP":
@@ -51,8 +53,12 @@ class Program:
             end = k
             while k and instrs[k - 1].op == "LOAD_FAST":
                 k -= 1
+            loads = (tuple(i.arg for i in instrs[k:end]), end)
             if end - k > 1:
-                self.ops[k] = (k, load_several, (tuple(i.arg for i in instrs[k:end]), end))
+                self.ops[k] = (k, load_several, loads)
+            if k > 1 and instrs[k - 1].op == "LOAD_METHOD" and instrs[k - 2].op == "LOAD_FAST":
+                obj, method = instrs[k - 2 : k]
+                self.ops[k - 2] = (k - 2, load_operation, (obj.arg, method.arg, loads))
             k -= end == k
 
     def is_free(self, slot: int) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...trace import Value
 from ..frame import NULL, UNBOUND, Frame, Poison
 from ..heap import write_cell
+from ..objects import OPERATIONS
 from ._table import handles
 
 if TYPE_CHECKING:
@@ -72,6 +73,22 @@ def load_several(vm: Machine, frame: Frame, arg: tuple[tuple[int, ...], int]) ->
             load_fast(vm, frame, slot)
         stack.append(value)
     return end
+
+
+def load_operation(vm: Machine, frame: Frame, arg: tuple[int, str, Any]) -> int:
+    """LOAD_FAST and LOAD_METHOD of a proxy's operation, and the LOAD_FASTs behind them.
+
+    `arg` has the slot, the method's name and the argument of `load_several`.
+    """
+    slot, name, others = arg
+    obj = frame.slots[slot]
+    function = OPERATIONS.get((obj.__class__, name))
+    if function is None:
+        load_fast(vm, frame, slot)
+        return frame.pc + 1
+    frame.stack += (function, obj)
+    frame.pc += 2
+    return load_several(vm, frame, others)
 
 
 @handles("LOAD_CLOSURE")
