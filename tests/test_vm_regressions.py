@@ -1198,3 +1198,27 @@ def test_defect_of_the_tracer_is_no_mistake_of_the_kernel(
     with pytest.raises(KernelError) as caught:
         trace_function(entry, [Argument("out", OUT)], chip("Ascend910B1"), TraceOptions(), "kernel")
     assert caught.value.findings[0].code == "AT0901"
+
+
+@pytest.mark.parametrize(
+    ("last", "reason"),
+    [
+        (lambda k, m: "x", "is 0 before a loop and 'x' after an iteration"),
+        (lambda k, m: k if k > m else "", "is a runtime int32 or '', depending on a runtime value"),
+    ],
+)
+def test_captured_variables_have_their_names(last: Any, reason: str) -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        kept: Any = 0
+
+        def keep(k: Any) -> None:
+            nonlocal kept
+            kept = last(k, m)
+
+        for k in asc.range(n):
+            keep(k)
+        put(kept)
+
+    with pytest.raises(KernelError) as caught:
+        run(kernel, 3, 1)
+    assert [f.message for f in caught.value.findings] == [f"`kept` {reason}"]

@@ -21,6 +21,7 @@ from .heap import Entry, kind_of, what_is
 from .merge import (
     adopt,
     merged,
+    name_at,
     same_constant,
     shape_error,
     spelled,
@@ -136,7 +137,7 @@ class LoopTracer:
             kind = kind_of(entry.obj)
             state = kind.read(entry.obj)
             self.entry_heap.setdefault(key, dict(state))
-            name = location if isinstance(location, str) else "element"
+            name = name_at(frame, entry.obj, location)
             state[location] = self._start(("heap", key, location), name, type_, state[location])
             kind.write(entry.obj, state)
         start = self.loop.header + 1

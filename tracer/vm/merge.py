@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -462,7 +462,8 @@ def merge_states(
     columns = {k: [s[k] for s in states] for k in keys}
     heap = ("heap", id(entry.obj))
     return {
-        k: merger.unify(_location(k), column, sites, (*heap, k)) for k, column in columns.items()
+        k: merger.unify(name_at(merger.vm.frame, entry.obj, k), column, sites, (*heap, k))
+        for k, column in columns.items()
     }
 
 
@@ -487,8 +488,16 @@ def _differing(entry: Entry, kind: Kind, state: dict[Any, Any]) -> dict[Any, Any
 _PLAIN_NAMES = {"ReplayIterator": "iterator", "VMGenerator": "generator"}
 
 
-def _location(key: Any) -> str:
-    return key if isinstance(key, str) and key.isidentifier() else "element"
+def name_at(frame: Frame | None, obj: Any, key: Any) -> str:
+    """What a location of an object is called: an attribute, a captured variable, an element."""
+    if isinstance(key, str) and key.isidentifier():
+        return key
+    while frame is not None and type(obj) is CellType:
+        for name, value in zip(frame.code.slot_names, frame.slots, strict=True):
+            if value is obj:
+                return str(name)
+        frame = frame.parent_frame
+    return "element"
 
 
 def shape_error(entry: Entry, states: list[dict[Any, Any]], site: Site) -> Exception:
