@@ -45,6 +45,9 @@ BINARY = Path(__file__).with_name("binary.h")
 #: What a launch gives whose call was refused: a vector core met a fault.
 FAULT = 507035
 
+#: The device itself, whatever stands in its place for a program that is watched.
+_NPU = devices.device("npu")
+
 
 # -- the compiler ---------------------------------------------------------------------------------
 
@@ -71,15 +74,19 @@ class HostCann(Cann):
         (home / "twin.json").write_text(json.dumps(twin))
 
 
-@functools.cache
 def shared() -> Path:
     """The root of one for all runs of this user with the same sources, and the same interpreter."""
+    return _shared(build.folder())
+
+
+@functools.cache
+def _shared(folder: Path) -> Path:
     sources = (BINARY, ACL_FOLDER / "standin.h", Path(cann_standin.__file__))
     parts = [sys.executable, *(path.read_text() for path in sources)]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    home = build.folder() / f"cann-{digest}"
+    home = folder / f"cann-{digest}"
     if not home.is_dir():
-        with tempfile.TemporaryDirectory(dir=build.folder()) as work:
+        with tempfile.TemporaryDirectory(dir=folder) as work:
             made = HostCann(Path(work) / "cann").home
             with suppress(OSError):  # another process was faster
                 made.rename(home)
@@ -194,12 +201,11 @@ def run_on_device(
     trace: Trace, args: Sequence[Any], blocks: int, params: SimParams | None = None
 ) -> None:
     """Compile a trace, launch it on arrays of the host, wait; raises what a call raised."""
-    npu = devices.device("npu")
     with standins(trace.chip, params=params) as (_, host):
-        program = npu.compile(trace, JitOptions())
+        program = _NPU.compile(trace, JitOptions())
         there = _There(args) if finds_addresses(trace) else None
         try:
-            npu.launch(program, there.args if there else tuple(args), blocks, None, None)
+            _NPU.launch(program, there.args if there else tuple(args), blocks, None, None)
             synchronize()
         except AclError:
             if host.error is not None:

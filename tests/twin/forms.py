@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import asctrace.lowering.text  # noqa: F401 (what the rows are told by the texts)
 from asctrace.lowering.plans import Plan
 from asctrace.tracer.language import dtypes, enums
 from asctrace.tracer.ops.spec import KINDS, TABLE, Form, OpSpec, Param
+
+T = TypeVar("T")
 
 #: Element types by number.
 DTYPES = tuple(dict.fromkeys(v for v in vars(dtypes).values() if isinstance(v, dtypes.DataType)))
@@ -71,6 +74,12 @@ def outputs(spec: OpSpec) -> int:
     return int(spec.extra.get("outputs", 0))
 
 
+def per_table(make: Callable[[], T]) -> Callable[[], T]:
+    """Decorator: keep what is made of the op table until that has other rows."""
+    made = functools.cache(lambda rows: make())
+    return functools.wraps(make)(lambda: made(tuple(TABLE.values())))
+
+
 @functools.cache
 def _by_hand() -> tuple[tuple[str, str], ...]:
     """Rows and forms that `hands.h` names, once each."""
@@ -91,7 +100,7 @@ def hand_forms() -> list[tuple[OpSpec, Form]]:
     ]
 
 
-@functools.cache
+@per_table
 def overloads() -> tuple[Overload, ...]:
     """The overloads whose C++ is made from their rows, in the order of the table."""
     hand = {(spec, form if name else None) for (spec, form), (_, name) in
@@ -108,7 +117,7 @@ def overloads() -> tuple[Overload, ...]:
     return tuple(found)
 
 
-@functools.cache
+@per_table
 def forms() -> tuple[tuple[OpSpec, Form], ...]:
     """Row and overload by number."""
     return (*hand_forms(), *((o.spec, o.form) for o in overloads()))

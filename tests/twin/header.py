@@ -7,7 +7,6 @@ hand, in `prelude.h` and `hands.h`.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable
 from enum import IntEnum
@@ -18,7 +17,7 @@ from asctrace.tracer.language import dtypes, enums
 from asctrace.tracer.language.structs import ELEMENT
 from asctrace.tracer.ops.spec import STRUCTS, OpSpec, Param
 
-from .forms import DTYPES, ENUMS, Overload, element_of, first, hands, outputs, overloads
+from .forms import DTYPES, ENUMS, Overload, element_of, first, hands, outputs, overloads, per_table
 
 #: C++ classes by the kind of the parameters that take their objects; templates of an element type
 #: first.
@@ -245,7 +244,7 @@ def _functions() -> dict[str, list[str]]:
     return found
 
 
-@functools.cache
+@per_table
 def header() -> str:
     """The text of the header."""
     functions = _functions()
