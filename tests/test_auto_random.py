@@ -11,7 +11,7 @@ from asctrace.tracer.diagnostics import Finding
 from tests.auto_kit import Built
 
 _INPUTS = [(0, 0), (1, 3), (4, 2)]
-_SEEDS = range(40)
+_SEEDS = range(25)
 
 
 def _of_tensors(found: list[Finding]) -> list[Finding]:
@@ -40,7 +40,7 @@ def test_every_order_gives_the_same(crowded: bool) -> None:
                 found, arrays = built.run(numbers, schedule, number)
                 assert _of_tensors(found) == [], (seed, numbers, schedule)
                 np.testing.assert_array_equal(arrays, expected, f"{seed} {numbers} {schedule}")
-    assert flags > 100
+    assert flags > 60
     assert (shared > 0) is crowded
 
 
@@ -56,7 +56,7 @@ def test_every_set_has_its_wait() -> None:
 def test_sharing_changes_nothing() -> None:
     """Where memory is short, a tensor keeps what is needed of it, as where there is enough."""
     compared = shared = 0
-    for seed in range(150):
+    for seed in range(90):
         short, ample = Built(seed, True), Built(seed, True, 1 << 23)
         if short.checked():
             continue
@@ -71,5 +71,5 @@ def test_sharing_changes_nothing() -> None:
             np.testing.assert_array_equal(arrays, expected, f"{seed} {numbers}")
             compared += 1
             shared += less
-    assert compared > 50
-    assert shared > 20
+    assert compared > 30
+    assert shared > 5

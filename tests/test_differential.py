@@ -7,7 +7,7 @@ import pytest
 from tests.differential import Difference, run_examples
 
 SEED = 20240
-EXAMPLES = 300
+EXAMPLES = 200
 SECONDS = 10.0
 
 

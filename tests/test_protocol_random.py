@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 
 from asctrace.lowering.checks import check
 from asctrace.tracer.diagnostics import Finding
+from asctrace.tracer.language.enums import HardEvent
 from tests.protocol_kit import Built, large_plan, plans
 
 _INPUTS = [(a, b) for a in (0, 1, 2, 5) for b in (0, 1, 3)]
@@ -34,7 +35,8 @@ def agree(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
     note(built.kernel.trace.dump())
     found = check(built.kernel.trace)
     errors = {key(f) for f in found if f.severity == "error"}
-    left = {key(f) for f in found if f.severity == "warning" and not f.notes}
+    # Where it was left: what both arms of a branch leave, the checks tell of one of them.
+    left = {key(f)[:2] for f in found if f.severity == "warning" and not f.notes}
     for numbers in _INPUTS:
         failed, warnings, _ = built.run(*numbers)
         note(f"{numbers}: {failed or 'clean'}")
@@ -43,7 +45,7 @@ def agree(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
             assert failed is not None, (numbers, errors)
         elif failed is None:
             # What is left at the end on every path is left in each run that is clean.
-            assert left <= {key(f) for f in warnings}, (numbers, left)
+            assert left <= {key(f)[:2] for f in warnings}, (numbers, left)
     in_any_order(built)
 
 
@@ -74,13 +76,14 @@ def runs(built: Built, **params: Any) -> list[tuple[list[Any], list[Any], list[b
     return found
 
 
-@settings(max_examples=70, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=45, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example([(0, 1)] * 3, [("if", 0, [("set", HardEvent.MTE3_V, 1)], [("set", HardEvent.MTE3_V, 1)])])
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3)), min_size=3, max_size=3), plans)
 def test_small_protocols(shapes: list[tuple[int, int]], plan: list[Any]) -> None:
     agree(shapes, plan)
 
 
-@settings(max_examples=80, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=50, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(st.integers(0, 2**32))
 def test_large_protocols(seed: int) -> None:
     """`seed` is shown when it fails: `large_plan(seed)` is the protocol."""
@@ -100,11 +103,11 @@ def test_enough_protocols_are_compared() -> None:
 def test_protocols_without_branches() -> None:
     """Straight on, what the checks find first is what the run ends with."""
     wrong = 0
-    for seed in range(400):
+    for seed in range(250):
         shapes, plan = large_plan(seed, nesting=0)
         built = Built(shapes, plan)
         found = [f for f in check(built.kernel.trace) if f.severity == "error"]
         failed, _, _ = built.run(1, 1)
         assert [key(f) for f in found[:1]] == ([key(failed)] if failed else []), seed
         wrong += bool(found)
-    assert 40 < wrong < 360
+    assert 25 < wrong < 225
