@@ -46,10 +46,11 @@ def entry_for(trace: Trace, route: str, kind: KernelType) -> Entry:
     return Entry(qualifier(route, kind), sync_address)
 
 
-def kernel_text(trace: Trace, text: TextOptions, entry: Entry) -> str:
-    """The text to compile: the emitted one, or what somebody has made of it."""
-    source = emit(trace, text, entry)
-    return taken_back(trace, source) or source
+def kernel_text(trace: Trace, text: TextOptions, entry: Entry) -> tuple[str, bool]:
+    """The text to compile, and whether it is the emitted one and not what was made of that."""
+    emitted = emit(trace, text, entry)
+    edited = taken_back(trace, emitted)
+    return (emitted, True) if edited is None else (edited, False)
 
 
 def _job(
@@ -77,10 +78,9 @@ def _prepared(
 ) -> Job:
     if options.debug and not text.line_directives:
         text = TextOptions(text.comments, text.source_lines, True)
-    emitted = emit(trace, text, entry)
-    edited = taken_back(trace, emitted)
-    if edited is not None:
+    source, emitted = kernel_text(trace, text, entry)
+    if not emitted:
         # Its lines are its own.
-        return Job(edited, trace.chip, options, kind, fresh=fresh)
+        return Job(source, trace.chip, options, kind, fresh=fresh)
     lines = partial(python_lines, trace, text, entry)
-    return Job(emitted, trace.chip, options, kind, lines, fresh)
+    return Job(source, trace.chip, options, kind, lines, fresh)

@@ -124,7 +124,7 @@ class Launch:
         """The text, without `#line`: the Python files stay behind."""
         given = self.options.text or TextOptions()
         plain = TextOptions(given.comments, given.source_lines, False)
-        return kernel_text(self.trace, plain, self.entry)
+        return kernel_text(self.trace, plain, self.entry)[0]
 
     @cached_property
     def layout(self) -> Layout:
