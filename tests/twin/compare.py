@@ -11,6 +11,7 @@ import io
 import math
 import re
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -46,17 +47,20 @@ class Simulated(NamedTuple):
     printed: str
 
 
+#: What is printed, and stand-ins, are of the process: threads go one after another.
+ONE_AT_A_TIME = threading.RLock()
 #: Simulations that are not checked yet; None: each is checked at once.
 _pending: list[Simulated] | None = None
 
 
 def simulate(program: Any, args: Sequence[Any], blocks: int, params: Any = None) -> Any:
     """`simulator.simulate`, checked by the twin."""
-    result, done = watched(_before, COUNTS, program, args, blocks, params)
-    if _pending is None:
-        check([done])
-    else:
-        _pending.append(done)
+    with ONE_AT_A_TIME:
+        result, done = watched(_before, COUNTS, program, args, blocks, params)
+        if _pending is None:
+            check([done])
+        else:
+            _pending.append(done)
     return result
 
 
