@@ -118,6 +118,24 @@ def test_chained_assertion_in_an_unrolled_loop() -> None:
         run(kernel, 10)
 
 
+def test_assertion_passes_a_finally_with_a_try_of_its_own() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        try:
+            if not -1000 <= n <= 1000:
+                raise AssertionError("far")
+        finally:
+            try:
+                if n < m < 9:
+                    put(1)
+            except Exception:
+                put(2)
+        put(n)
+
+    assert [run(kernel, n, m) for n, m in ((3, 5), (7, 5), (3, 10))] == [[1, 3], [7], [3]]
+    with pytest.raises(KernelError, match="far"):
+        run(kernel, 1001)
+
+
 # -- objects under runtime control ---------------------------------------------------------------
 
 

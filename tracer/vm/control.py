@@ -117,7 +117,6 @@ def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> 
 
     `controls` is the number of runtime conditions around the run itself.
     """
-    site = frame.site()
     try:
         return vm.run(frame)
     except DeadEnd:
@@ -141,16 +140,16 @@ def run_guarded(vm: Machine, frame: Frame, controls: int, trap: bool = True) -> 
             raise NeedsUnroll("its body raises", vm.site_of(exc)) from exc
         if not vm.is_raised(exc):
             raise
-        _trap(vm, frame, exc, site)
+        _trap(vm, frame, exc)
         return []
     finally:
         del vm.controls[controls:]
 
 
-def _trap(vm: Machine, frame: Frame, exc: Exception, site: Site) -> None:
+def _trap(vm: Machine, frame: Frame, exc: Exception) -> None:
     """An exception left an arm: on the device that is a trap."""
     place = vm.site_of(exc)
-    refuse_if_caught(vm, frame, site, exc, place)
+    refuse_if_caught(frame, exc, place)
     text = type(exc).__name__
     if exc.args and isinstance(message := exc.args[0], RuntimeText):
         record_text(vm, (f"{text}: ", *message.pieces, "\n"))

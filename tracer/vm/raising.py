@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import Site, error
 from .frame import Frame
 
-if TYPE_CHECKING:
-    from .machine import Machine
-
-
 _ENDS = {"RETURN_VALUE", "POP_EXCEPT", "CHECK_EXC_MATCH", "WITH_EXCEPT_START"}
 
 
-def refuse_if_caught(
-    vm: Machine, frame: Frame | None, site: Site, exc: BaseException, place: Site
-) -> None:
-    """AT0303 if a `try` around the runtime branch could catch what it raises.
+def refuse_if_caught(frame: Frame, exc: BaseException, place: Site) -> None:
+    """AT0303 if a `try` around the calls that led to `frame` could catch what has left it.
 
-    `try ... finally` only cleans up and is passed; the device stops before.
+    The frame's own handlers have had their chance: they run in the arm that raises. `try ...
+    finally` only cleans up and is passed; the device stops before.
     """
-    pc = site[1] if site is not None else 0
-    while frame is not None:
+    while frame.parent is not None:
+        pc, frame = frame.parent[1], frame.parent_frame
         handler = frame.code.handlers[pc]
         while handler is not None:
             if _may_catch(frame.code, handler.target):
@@ -35,8 +30,6 @@ def refuse_if_caught(
                     hint="the device cannot unwind: test the condition with `if` instead",
                 )
             handler = frame.code.handlers[handler.target]
-        pc = frame.parent[1] if frame.parent is not None else 0
-        frame = frame.parent_frame
 
 
 def _place(frame: Frame, target: int) -> Site:
