@@ -1,4 +1,4 @@
-"""The samples, run as a user runs them."""
+"""The samples, run as a user runs them; most in this process, which takes less time."""
 
 import subprocess
 import sys
@@ -43,11 +43,11 @@ def test_default_run(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int16", "int32"])
 def test_dtypes_match_exactly(name: str, dtype: str) -> None:
-    ended = run(name, "--dtype", dtype, "--size", "8192", "--blocks", "4")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("\nmatches NumPy\n")
+    ended = samples.run(name, f"--dtype {dtype} --size 8192 --blocks 4")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\nmatches NumPy\n")
     chip = "Ascend950PR_958b" if dtype == "bfloat16" else "Ascend910B1"
-    assert f"vadd_kernel for {chip}" in ended.stdout
+    assert f"vadd_kernel for {chip}" in ended.out
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,10 +95,10 @@ MORE = (
 @pytest.mark.parametrize("name", MORE)
 @pytest.mark.parametrize("dtype", ["float32", "int16"])
 def test_samples_of_the_framework(name: str, dtype: str) -> None:
-    ended = run(name, "--dtype", dtype, "--size", "8192", "--blocks", "4")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("\nmatches NumPy\n")
-    assert "simulated 4 blocks, " in ended.stdout
+    ended = samples.run(name, f"--dtype {dtype} --size 8192 --blocks 4")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\nmatches NumPy\n")
+    assert "simulated 4 blocks, " in ended.out
 
 
 @pytest.mark.parametrize(
@@ -119,26 +119,26 @@ def test_samples_of_the_framework(name: str, dtype: str) -> None:
     ],
 )
 def test_text_of_the_samples(name: str, line: str) -> None:
-    ended = run(name)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("\nmatches NumPy\n")
-    assert line in ended.stdout
+    ended = samples.run(name)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\nmatches NumPy\n")
+    assert line in ended.out
 
 
 @pytest.mark.parametrize("options", ["", *RUNS["top_k.py"]])
 def test_top_k(options: str) -> None:
-    ended = run("top_k.py", *options.split())
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("\nmatches NumPy\n")
-    assert "AscendC::Sort32(pairs, row_local, columns_local, " in ended.stdout
+    ended = samples.run("top_k.py", options)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\nmatches NumPy\n")
+    assert "AscendC::Sort32(pairs, row_local, columns_local, " in ended.out
 
 
 @pytest.mark.parametrize("options", ["", *RUNS["transpose.py"]])
 def test_transpose(options: str) -> None:
-    ended = run("transpose.py", *options.split())
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("\nmatches NumPy\n")
-    assert "(dst_list, src_list, AscendC::TransDataTo5HDParams(false, false, 1, " in ended.stdout
+    ended = samples.run("transpose.py", options)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.endswith("\nmatches NumPy\n")
+    assert "(dst_list, src_list, AscendC::TransDataTo5HDParams(false, false, 1, " in ended.out
 
 
 @pytest.mark.parametrize(
@@ -172,11 +172,11 @@ LINES = {
     ("name", "sizes"), [(name, sizes) for name in LINES for sizes in RUNS[name]]
 )
 def test_samples_on_arrays(name: str, sizes: str) -> None:
-    ended = run(name, *sizes.split())
-    assert (ended.returncode, ended.stderr) == (0, "")
-    last = ended.stdout.splitlines()[-1]
+    ended = samples.run(name, sizes)
+    assert (ended.code, ended.err) == (0, "")
+    last = ended.out.splitlines()[-1]
     assert last.startswith("matches NumPy, largest difference ")
-    assert "simulated " in ended.stdout
+    assert "simulated " in ended.out
 
 
 @pytest.mark.parametrize("name", LINES)
