@@ -716,7 +716,8 @@ class VMWriter(Writer):
         if depth <= 0 or self.chance(3):
             return self.leaf(kind, scope)
         if self.chance(60):
-            kind = self.one_of(KINDS)
+            # In parentheses: an attribute behind a number is no Python.
+            return f"({self.expr(self.one_of(KINDS), scope, depth - 1)})"
         if self.chance(8):
             usable = [n for n, (_, result) in scope.functions.items() if result == kind]
             if usable:
