@@ -138,10 +138,7 @@ Turns = tuple[tuple[Site, int], ...]
 def turns(frame: Frame | None) -> Turns:
     """The unrolled loops around the place where a frame is, with their indices, outermost first."""
     while frame is not None:
-        stack = frame.stack
-        if stack and (state := stack[-1]).__class__ is RangeState and state.turns:
-            return state.turns
-        for state in reversed(stack):
+        for state in reversed(frame.stack):
             if state.__class__ is RangeState and state.pc >= 0:
                 return state.turns or _find_turns(frame)
         frame = frame.parent_frame
