@@ -31,6 +31,7 @@ from tests.test_list_tensor import SIZE, each, packed
 from tests.three_ways_kernels import BLOCKS, BODIES, Body, arguments, through
 from tests.twin import compare
 from tests.twin import npu as npu_path
+from tests.twin.build import run_trace
 from tests.twin.device import HostCann, standins
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -261,6 +262,10 @@ def tell(x: asc.GlobalAddress, flag, small, part, wide, number, shape, z: asc.Gl
     z_gm.set_value(7, shape.scale)
 
 
+def text_of_tell(*given: Any) -> None:
+    run_trace(tell.trace(*given).trace, given, 1)
+
+
 def test_arguments_of_every_kind() -> None:
     """The parameters of the emitted text, as a C++ compiler has them, find what was packed."""
     x, z = np.array([7], np.float32), np.zeros(8, np.float32)
@@ -274,9 +279,10 @@ def test_arguments_of_every_kind() -> None:
         for number in (1.5, -2.25):
             tell.on(backend="npu")[1](npu.to_device(x), *given[1:5], number, shape, there)
         assert there.to_host().tolist() == [7, 1, -113, 84, 2**20, -2.25, -3, 0.5]
-    z[:] = 0
-    tell.on(backend="sim")[1](*given)
-    assert z.tolist() == [7, 1, -113, 84, 2**20, 1.5, -3, 0.5]
+    for run in (tell.on(backend="sim")[1], text_of_tell):
+        z[:] = 0
+        run(*given)
+        assert z.tolist() == [7, 1, -113, 84, 2**20, 1.5, -3, 0.5]
 
 
 def test_a_call_that_is_refused_is_a_fault_of_the_device() -> None:

@@ -138,17 +138,20 @@ class Plugin(Report):
 
     def __init__(self) -> None:
         super().__init__("texts run by the twin", COUNTS)
+        self.seen: list[Simulated] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Iterator[None]:
+        """In front of the test's fixtures, of which one may want each checked at once."""
+        global _pending
+        _pending = self.seen = []
+        return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
         """Part of the test, so that it fails."""
-        global _pending
-        _pending = []
-        try:
-            result = yield
-            check(_pending)
-        finally:
-            _pending = None
+        result = yield
+        check(self.seen)
         return result
 
 

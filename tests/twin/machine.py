@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from asctrace.lowering.layout import argument_layout
 from asctrace.runtime.simulator.arguments import arguments
 from asctrace.runtime.simulator.meeting import Seat, Team, Wait
 from asctrace.runtime.simulator.memory import GlobalMemory
@@ -182,17 +183,15 @@ class _Thread:
 
 
 def pack(trace: Trace, args: Sequence[Any]) -> bytes:
-    """The argument block: natural alignment, at least 4."""
+    """The argument block, laid out as for a launch; C++ finds the arguments by itself."""
     out = bytearray()
-    for param, arg in zip(trace.params, args, strict=True):
-        type = param.type
-        if isinstance(type, GlobalPointerType):
-            data, align = arg.ctypes.data.to_bytes(8, "little"), 8
-        elif isinstance(type, StructType):
-            data, align = arg.pack(), min(type.pack, 8)
+    for slot, arg in zip(argument_layout(trace).slots, args, strict=True):
+        if isinstance(slot.type, GlobalPointerType):
+            data = arg.ctypes.data.to_bytes(8, "little")
+        elif isinstance(slot.type, StructType):
+            data = arg.pack()
         else:
-            assert isinstance(type, DataType)
-            data = np.array(arg).astype(type.np).tobytes()
-            align = len(data)
-        out += bytes(-len(out) % max(align, 4)) + data
+            assert isinstance(slot.type, DataType)
+            data = np.array(arg).astype(slot.type.np).tobytes()
+        out += bytes(slot.offset - len(out)) + data
     return bytes(out)
