@@ -22,7 +22,9 @@ from asctrace.tracer.language import tensor
 from asctrace.tracer.language.dtypes import int32
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.vm import trace_function
+from asctrace.tracer.vm.handlers import call_dropped, load_operation
 from asctrace.tracer.vm.options import Argument, TraceOptions
+from asctrace.tracer.vm.program import program_of
 
 OUT = GlobalPointerType(int32)
 
@@ -46,6 +48,13 @@ def run(kernel: Callable[..., None], n: int = 0, m: int = 0) -> list[int]:
     out = np.zeros(64, np.int32)
     simulate(compile_trace(result.trace), [out, n, m], 1)
     return [int(v) for v in out[1 : 1 + out[0]]]
+
+
+def in_python(kernel: Callable[..., None], n: int, m: int) -> list[int]:
+    """The same where the kernel runs as Python."""
+    found: list[int] = []
+    kernel(found.append, n, m)
+    return found
 
 
 def concrete(function: Callable[[], Any]) -> Any:
@@ -1150,13 +1159,8 @@ def test_variable_of_a_closure_that_a_loop_gives_its_first_value() -> None:
             n = again()
         put(last)
 
-    def expected(n: int, m: int) -> list[int]:
-        found: list[int] = []
-        kernel(found.append, n, m)
-        return found
-
     for n, m in ((7, 1), (1, 9), (-4, 2)):
-        assert run(kernel, n, m) == expected(n, m)
+        assert run(kernel, n, m) == in_python(kernel, n, m)
 
 
 def test_variable_that_some_ways_through_a_loop_leave_without_a_value() -> None:
@@ -1191,13 +1195,8 @@ def test_loop_found_to_be_one_while_the_loop_in_it_is_traced_again() -> None:
                     return
         put(rounds)
 
-    def expected(n: int, m: int) -> list[int]:
-        found: list[int] = []
-        kernel(found.append, n, m)
-        return found
-
     for n, m in ((7, 1), (1, 9), (-1, -4), (0, 0)):
-        assert run(kernel, n, m) == expected(n, m)
+        assert run(kernel, n, m) == in_python(kernel, n, m)
 
 
 @pytest.mark.parametrize("defect", ["assert not args", "[][0]"])
@@ -1240,3 +1239,35 @@ def test_captured_variables_have_their_names(last: Any, reason: str) -> None:
     with pytest.raises(KernelError) as caught:
         run(kernel, 3, 1)
     assert [f.message for f in caught.value.findings] == [f"`kept` {reason}"]
+
+
+def test_steps_that_go_together() -> None:
+    def call(queue: Any, tensor: Any, count: Any) -> None:
+        queue.enque(tensor, count)
+        queue.deque(tensor.dtype)
+
+    program = program_of(call.__code__)
+    loads = [arg[-1] for _, op, arg in program.ops if op is load_operation]
+    assert loads[0][0] == (1, 2)
+    assert loads[1][0] == (1,)
+    assert [program.code.instrs[end].op for _, end in loads] == ["CALL", "LOAD_ATTR"]
+    assert program.ops[loads[0][1]][1] is call_dropped
+
+
+def test_place_of_an_argument_behind_a_method() -> None:
+    def entry(out: Any, n: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        place = 0
+        late: Any = "x" if n > 3 else 2
+        gm.set_value(
+            place,
+            late,
+        )
+
+    args = [Argument("out", OUT), Argument("n", int32, 4)]
+    with pytest.raises(KernelError) as caught:
+        trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    (found,) = caught.value.findings
+    assert found.message == "`late` is 'x' or 2, depending on a runtime value"
+    assert found.spans[0].line == entry.__code__.co_firstlineno + 7

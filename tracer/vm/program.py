@@ -44,22 +44,23 @@ class Program:
         """One step for locals that are loaded in a row, with a method of one in front of them, and
         for a call whose result is dropped.
         """
-        instrs = self.code.instrs
-        for k, (one, two) in enumerate(itertools.pairwise(instrs)):
+        taken = 0
+        for k, (one, two) in enumerate(itertools.pairwise(self.code.instrs)):
             if one.op == "CALL" and two.op == "POP_TOP":
                 self.ops[k] = (k, call_dropped, one.arg)
-        k = len(instrs)
-        while k:
-            end = k
-            while k and instrs[k - 1].op == "LOAD_FAST":
-                k -= 1
-            loads = (tuple(i.arg for i in instrs[k:end]), end)
-            if end - k > 1:
-                self.ops[k] = (k, load_several, loads)
-            if k > 1 and instrs[k - 1].op == "LOAD_METHOD" and instrs[k - 2].op == "LOAD_FAST":
-                obj, method = instrs[k - 2 : k]
-                self.ops[k - 2] = (k - 2, load_operation, (obj.arg, method.arg, loads))
-            k -= end == k
+            elif one.op == "LOAD_FAST" and two.op == "LOAD_METHOD":
+                self.ops[k] = (k, load_operation, (one.arg, two.arg, self._loads(k + 2)))
+            elif one.op == two.op == "LOAD_FAST" and k >= taken:
+                slots, taken = self._loads(k)
+                self.ops[k] = (k, load_several, (slots, taken))
+
+    def _loads(self, start: int) -> tuple[tuple[int, ...], int]:
+        """The slots of the LOAD_FASTs in a row from an instruction on, and what follows them."""
+        instrs = self.code.instrs
+        end = start
+        while instrs[end].op == "LOAD_FAST":
+            end += 1
+        return tuple(i.arg for i in instrs[start:end]), end
 
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""
