@@ -418,7 +418,10 @@ def _merge_heap(
     if lost:
         for _, state in heap.values():
             values += state.values()
-        assert lost.isdisjoint(map(id, values)), "an object is in use that some paths went without"
+        if not lost.isdisjoint(map(id, values)):
+            # No assertion: a handler of the kernel could catch that.
+            text = "an object is in use that some of the paths went without"
+            raise error("AT0901", text, vm.site(), hint="please report this kernel")
     return heap
 
 
