@@ -7,11 +7,12 @@ kernel that is simulated, too, and `--npu` launches it through the stand-ins for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.straight_kit import choice, warm_after
 from tests.twin.report import Report
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -41,6 +42,13 @@ def pytest_configure(config: pytest.Config) -> None:
         npu.install()
         report = Report("launches on the stand-in for a device", npu.COUNTS)
         config.pluginmanager.register(report, "npu report")
+
+
+@pytest.fixture(autouse=True)
+def _straight_code(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Most kernels of tests are traced once: let many take their straight code for functions."""
+    with warm_after(choice(request.node.nodeid)):
+        yield
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions, TraceResult
 from tests.differential_path import FLOAT_ROWS, INT_ROWS, Inputs, PathProgram, path_programs
 from tests.differential_vm import VMProgram, vm_programs
+from tests.straight_kit import choice, warm_after
 from tests.twin.build import run_trace
 from tests.twin.device import run_on_device
 
@@ -224,7 +225,8 @@ def run_examples(kind: str, count: int, seed_number: int, seconds: float = math.
             return
         ran += 1
         try:
-            check(program)
+            with warm_after(choice(program.source.text)):
+                check(program)
         except Difference as difference:
             if smallest is None:
                 end = time.monotonic() + SHRINK_SECONDS

@@ -174,7 +174,7 @@ def test_a_row_without_text_is_found() -> None:
 #: String literals that are called like an operation and mean something else.
 OTHER_MEANINGS = {
     "tracer/vm/calls.py": "methods of Python's lists",
-    "tracer/vm/machine.py": "modules of Python",
+    "tracer/vm/native.py": "modules of Python",
     "tracer/vm/objects.py": "operators of Python, from the module `operator`",
     "tracer/vm/pybuiltins.py": "builtins of Python",
 }

@@ -22,9 +22,7 @@ from asctrace.tracer.language import tensor
 from asctrace.tracer.language.dtypes import int32
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.vm import trace_function
-from asctrace.tracer.vm.handlers import call_dropped, load_operation
 from asctrace.tracer.vm.options import Argument, TraceOptions
-from asctrace.tracer.vm.program import program_of
 
 OUT = GlobalPointerType(int32)
 
@@ -1239,19 +1237,6 @@ def test_captured_variables_have_their_names(last: Any, reason: str) -> None:
     with pytest.raises(KernelError) as caught:
         run(kernel, 3, 1)
     assert [f.message for f in caught.value.findings] == [f"`kept` {reason}"]
-
-
-def test_steps_that_go_together() -> None:
-    def call(queue: Any, tensor: Any, count: Any) -> None:
-        queue.enque(tensor, count)
-        queue.deque(tensor.dtype)
-
-    program = program_of(call.__code__)
-    loads = [arg[-1] for _, op, arg in program.ops if op is load_operation]
-    assert loads[0][0] == (1, 2)
-    assert loads[1][0] == (1,)
-    assert [program.code.instrs[end].op for _, end in loads] == ["CALL", "LOAD_ATTR"]
-    assert program.ops[loads[0][1]][1] is call_dropped
 
 
 def test_place_of_an_argument_behind_a_method() -> None:

@@ -366,7 +366,7 @@ class OpFunction:
         self._completes = spec.extra.get("completes")
         self._table: dict[int, list[tuple[Form, tuple[Any, ...], tuple[Any, ...]]]] | None = None
         #: Argument types -> the overload they fit and the defaults of the rest.
-        self._seen: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
+        self.known: dict[tuple[type, ...], tuple[Form, tuple[Any, ...]]] = {}
 
     @property
     def __signature__(self) -> Signature:
@@ -397,12 +397,12 @@ class OpFunction:
         """The same where the recorder is at hand."""
         if not kwargs:
             types = tuple(map(type, args))
-            found = self._seen.get(types)
+            found = self.known.get(types)
             if found is not None:
                 return record(self.spec, found[0], args + found[1], recorder)
             form, bound = self._match(recorder, args)
             if _BY_VALUE.isdisjoint(types) and not any(map(_is_changed, args)):
-                self._seen[types] = (form, bound[len(args) :])
+                self.known[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
         bound = tuple(map(self._freeze, bound))

@@ -20,6 +20,7 @@ from ..ops.spec import BoundOp, OpFunction
 from ..trace import Value
 from .frame import Frame, Poison
 from .heap import KINDS
+from .native import is_native
 from .objects import type_lookup
 from .special import SPECIAL, call_special
 
@@ -130,7 +131,7 @@ def _instantiate(vm: Machine, cls: type, args: tuple[Any, ...], kwargs: dict[str
     new: Any = type_lookup(cls, "__new__")
     if init is object.__init__ and new is object.__new__ and type(cls) is type:
         return _born(vm, cls(*args, **kwargs))
-    if vm.is_native_module(cls.__module__) or issubclass(cls, Value):
+    if is_native(cls.__module__) or issubclass(cls, Value):
         return cls(*args, **kwargs)
     maker = type_lookup(type(cls), "__call__")
     if vm.is_interpreted(maker):

@@ -23,6 +23,7 @@ from .guards import Guards
 from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
+from .native import ROOT, is_native
 from .options import Argument, TraceOptions, TraceResult
 from .program import program_of
 from .ranges import turns
@@ -32,18 +33,6 @@ _VARARGS = 0x04
 _COROUTINE = 0x80 | 0x100 | 0x200
 _RECURSION = 12000
 _PYBUILTINS = __name__.rpartition(".")[0] + ".pybuiltins"
-
-NATIVE_ROOT = __name__.partition(".")[0]
-
-#: Packages whose functions run natively: ours, and libraries that never hold kernel code.
-NATIVE = frozenset(
-    {NATIVE_ROOT, "numpy", "ml_dtypes", "torch", "enum", "re", "typing", "inspect"}
-    | {"logging", "warnings", "importlib", "copyreg", "abc", "_collections_abc", "collections"}
-    | {"dataclasses", "copy", "builtins", "types", "functools", "operator", "math", "tabulate"}
-    # pytest rewrites the `assert` statements of test modules into calls of its own.
-    | {"_pytest", "pytest", "pluggy"}
-)
-_native_names: dict[str, bool] = {}
 
 
 class Machine(Recorder):
@@ -210,33 +199,18 @@ class Machine(Recorder):
 
     # -- whose code is it -------------------------------------------------------------------------
 
-    def is_native_module(self, module: Any) -> bool:
-        """Whether the code of a module runs natively and is not guarded."""
-        if not isinstance(module, str):
-            return False
-        found = _native_names.get(module)
-        if found is None:
-            found = _native_names[module] = module.partition(".")[0] in NATIVE
-        return found
-
-    def is_own_module(self, module: Any) -> bool:
-        """Whether a module's attributes need no guards."""
-        return self.is_native_module(module.__name__)
-
     def is_interpreted(self, function: Any) -> bool:
         """Whether a call of it is interpreted: a Python function outside the native modules."""
         if type(function) is not FunctionType:
             return False
         module = function.__globals__.get("__name__")
-        return module == _PYBUILTINS or not self.is_native_module(module)
+        return module == _PYBUILTINS or not is_native(module)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
         """A method was looked up on a class that lives outside."""
         for base in cls.__mro__:
             if name in base.__dict__:
-                if id(base) not in self.local_classes and not self.is_native_module(
-                    base.__module__
-                ):
+                if id(base) not in self.local_classes and not is_native(base.__module__):
                     self.guards.attribute(base, name, found)
                 return
 
@@ -319,6 +293,7 @@ class Machine(Recorder):
         ops: Any = iter(frame.ops)
         go_to = ops.__setstate__
         depth = frame.depth
+        frame.program.warm()
         if self.watched:
             frame.program.watch(step)
         caller, self.frame = self.frame, frame
@@ -487,7 +462,7 @@ def trace_function(
 
 #: Modules that act for the kernel: what they raise is what Python would raise there.
 _ACTING = {"calls", "generators", "handlers", "objects", "protocols", "pybuiltins", "scalar"}
-_ACTING |= {"special", "text"}
+_ACTING |= {"special", "straight", "text"}
 
 
 def _is_ours(exc: BaseException) -> bool:
@@ -502,7 +477,7 @@ def _is_ours(exc: BaseException) -> bool:
         return False
     frame = tb.tb_frame
     module = frame.f_globals.get("__name__", "").split(".")
-    if module[:2] != [NATIVE_ROOT, "tracer"] or not _ACTING.isdisjoint(module):
+    if module[:2] != [ROOT, "tracer"] or not _ACTING.isdisjoint(module):
         return False
     raised = opname[frame.f_code.co_code[tb.tb_lasti]] == "RAISE_VARARGS"
     return not raised or isinstance(exc, AssertionError)

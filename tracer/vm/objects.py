@@ -16,6 +16,7 @@ from ..language.scalar import Scalar
 from ..ops.spec import OpFunction
 from ..trace import Value, describe
 from .frame import NULL, Poison
+from .native import is_native
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -47,7 +48,8 @@ _UNARY_NAMES = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 #: Types whose operators never run kernel code.
 PLAIN = {int, float, bool, str, bytes, complex, type(None), slice, Scalar}
-_FAST = {int, float, bool, Scalar}
+#: Types whose operators CPython's own functions apply.
+FAST = {int, float, bool, Scalar}
 
 
 def type_lookup(cls: type, name: str) -> Any:
@@ -83,7 +85,7 @@ def _are_alike(a: Any, b: Any) -> bool:
 def binary(vm: Machine, op: str, a: Any, b: Any, shown: str = "") -> Any:
     """`a op b`, comparisons included; `shown` is the operator that messages name."""
     native = _INPLACE[op] if shown else _OPERATORS[op]
-    if type(a) in _FAST and type(b) in _FAST:
+    if type(a) in FAST and type(b) in FAST:
         return native(a, b)
     left, right = _METHODS[op]
     mine, theirs = _own(vm, a, left), _own(vm, b, right)
@@ -237,14 +239,14 @@ def get_attr(vm: Machine, obj: Any, name: str) -> Any:
         return getattr(obj, name)
     if cls is ModuleType:
         value = getattr(obj, name)
-        if not vm.is_own_module(obj):
+        if not is_native(obj.__name__):
             vm.guards.attribute(obj, name, value)
         return value
     if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         return getattr(obj, name)
     if isinstance(obj, type):
         value = getattr(obj, name)
-        if id(obj) not in vm.local_classes and not vm.is_native_module(obj.__module__):
+        if id(obj) not in vm.local_classes and not is_native(obj.__module__):
             vm.guards.attribute(obj, name, getattr(obj, name) if _stable(value) else value)
         return value
     return _instance_attr(vm, obj, cls, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -40,33 +39,21 @@ def _invoke(vm: Machine, frame: Frame, args: list[Any], kwargs: dict[str, Any]) 
 _NO_KEYWORDS: dict[str, Any] = {}
 
 
-def _calls(dropped: bool) -> Callable[[Machine, Frame, int], int | None]:
-    """The handler of CALL, or of CALL with the POP_TOP behind it."""
-
-    def call(vm: Machine, frame: Frame, n: int) -> int | None:
-        stack = frame.stack
-        function, instance, *given = stack[-n - 2 :]
-        del stack[-n - 2 :]
-        if function is NULL:
-            function, args = instance, tuple(given)
-        elif instance is NULL:
-            args = tuple(given)
-        else:
-            args = (instance, *given)
-        if function.__class__ is OpFunction:
-            result = function.apply(vm, args)
-        else:
-            result = call_any(vm, function, args, _NO_KEYWORDS)
-        if dropped:
-            return frame.pc + 2
-        stack.append(result)
-        return None
-
-    return call
-
-
-handles("CALL")(_calls(dropped=False))
-call_dropped = _calls(dropped=True)
+@handles("CALL")
+def call(vm: Machine, frame: Frame, n: int) -> None:
+    stack = frame.stack
+    function, instance, *given = stack[-n - 2 :]
+    del stack[-n - 2 :]
+    if function is NULL:
+        function, args = instance, tuple(given)
+    elif instance is NULL:
+        args = tuple(given)
+    else:
+        args = (instance, *given)
+    if function.__class__ is OpFunction:
+        stack.append(function.apply(vm, args))
+    else:
+        stack.append(call_any(vm, function, args, _NO_KEYWORDS))
 
 
 @handles("CALL_KW")
@@ -152,6 +139,7 @@ def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
 @handles("FOR_ITER")
 def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
     iterator = frame.stack[-1]
+    frame.program.warm()
     if frame.stops:
         frame.stops = frame.program.flow.next_round(frame.pc - 1, frame.stops)
     if iterator.__class__ is RangeState:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ...trace import Value
 from ..frame import NULL, UNBOUND, Frame, Poison
 from ..heap import write_cell
-from ..objects import OPERATIONS
 from ._table import handles
 
 if TYPE_CHECKING:
@@ -60,35 +59,6 @@ def load_fast(vm: Machine, frame: Frame, slot: int) -> None:
     if value.__class__ is Poison:
         raise value.fail(frame.site())
     frame.stack.append(value)
-
-
-def load_several(vm: Machine, frame: Frame, arg: tuple[tuple[int, ...], int]) -> int:
-    """Several LOAD_FASTs in a row; `arg` has their slots and what follows them."""
-    slots, end = arg
-    values, stack = frame.slots, frame.stack
-    for slot in slots:
-        value = values[slot]
-        if value is UNBOUND or value.__class__ is Poison:
-            frame.pc += slots.index(slot)
-            load_fast(vm, frame, slot)
-        stack.append(value)
-    return end
-
-
-def load_operation(vm: Machine, frame: Frame, arg: tuple[int, str, Any]) -> int:
-    """LOAD_FAST and LOAD_METHOD of a proxy's operation, and the LOAD_FASTs behind them.
-
-    `arg` has the slot, the method's name and the argument of `load_several`.
-    """
-    slot, name, others = arg
-    obj = frame.slots[slot]
-    function = OPERATIONS.get((obj.__class__, name))
-    if function is None:
-        load_fast(vm, frame, slot)
-        return frame.pc + 1
-    frame.stack += (function, obj)
-    frame.pc += 2
-    return load_several(vm, frame, others)
 
 
 @handles("LOAD_CLOSURE")

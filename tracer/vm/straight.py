@@ -1,0 +1,272 @@
+"""Straight code of programs that run often, as Python functions.
+
+A statement such as `asc.add(z, x, y, n)` is a dozen instructions, and most of the time of a trace
+goes into handing values from one handler to the next. In a program that has become warm each
+stretch of simple instructions is one function, which the run loop takes for a step like any other.
+
+Such a function does what is usual only: locals that are bound, globals that the trace has read,
+attributes of runtime values and of native modules, arithmetic of numbers, operations with
+arguments of types that they had before. All else it leaves to the handlers: it puts on the stack
+what it holds and says where they go on. So its conditions have to be sufficient, not exact, and no
+frame of the kernel is entered while it holds what the stack does not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..ops.spec import OpFunction, record
+from ..trace import Value
+from .frame import NULL, UNBOUND, Poison
+from .native import KNOWN
+from .objects import FAST, OPERATIONS
+
+#: A function for fewer instructions is not worth it.
+_SHORTEST = 3
+
+#: What the functions read, besides constants.
+_NAMES: dict[str, Any] = {
+    "__name__": __name__,
+    "FAST": FAST,
+    "KNOWN": KNOWN,
+    "ModuleType": ModuleType,
+    "NULL": NULL,
+    "OPERATIONS": OPERATIONS,
+    "OpFunction": OpFunction,
+    "Poison": Poison,
+    "UNUSABLE": {type(UNBOUND), Poison},
+    "Value": Value,
+    "record": record,
+}
+
+
+def straighten(code: Any) -> list[tuple[int, Callable[..., Any]]]:
+    """The functions for a decoded code object's straight code, with the places of their steps."""
+    names, writers, place = dict(_NAMES), [], 0
+    while place < len(code.instrs):
+        writer = _Writer(code, place, names)
+        end = writer.write()
+        if end - place >= _SHORTEST:
+            writers.append(writer)
+        place = max(end, place + 1)
+    exec("\n".join(line for writer in writers for line in writer.lines), names)
+    return [(writer.start, names[writer.name]) for writer in writers]
+
+
+class _Writer:
+    """Writes the function for the stretch that begins at an instruction.
+
+    `held` are the expressions of what the stretch has on top of the stack, `loose` the loads among
+    them that nothing has looked at so far, as (place, depth).
+    """
+
+    __slots__ = ("code", "fetched", "held", "lines", "loose", "name", "names", "pc", "start")
+
+    def __init__(self, code: Any, start: int, names: dict[str, Any]) -> None:
+        self.code = code
+        self.start = self.pc = start
+        self.names = names
+        self.name = f"at_{start}"
+        self.held: list[str] = []
+        self.loose: list[tuple[int, int]] = []
+        #: Expressions of globals and of operations.
+        self.fetched: dict[str, str] = {}
+        self.lines = [f"def {self.name}(vm, frame, single):", "    slots = frame.slots"]
+
+    def write(self) -> int:
+        """Write as far as it goes, at most to the end of a statement; returns where that is."""
+        instrs, handlers = self.code.instrs, self.code.handlers
+        while handlers[self.pc] == handlers[self.start]:
+            instr = instrs[self.pc]
+            write = _WRITERS.get(instr.op)
+            if write is None or not write(self, instr.arg):
+                break
+            self.pc += 1
+            if not self.held or self.pc == len(instrs):
+                break
+        self._settle()
+        self.lines.append(f"    {self._leave()}")
+        return self.pc
+
+    # -- helpers ------------------------------------------------------------------------------
+
+    def _leave(self) -> str:
+        """Go on with the handlers, at the first load that nothing has looked at, or here."""
+        place, depth = self.loose[0] if self.loose else (self.pc, len(self.held))
+        if place == self.start:
+            return "return single[0](vm, frame, single[1])"
+        push = f"frame.stack += ({', '.join(self.held[:depth])},); " if depth else ""
+        return f"{push}return {place}"
+
+    def _leave_if(self, condition: str) -> None:
+        self.lines += (f"    if {condition}:", f"        {self._leave()}")
+
+    def _settle(self, below: int | None = None) -> None:
+        """Look at the loads (below a depth) now: what comes next must not be done twice."""
+        depths = [depth for _, depth in self.loose if below is None or depth < below]
+        if depths:
+            self._leave_if(" or ".join(f"{self.held[d]}.__class__ in UNUSABLE" for d in depths))
+            self.loose = [row for row in self.loose if row[1] not in depths]
+
+    def _take(self, count: int) -> list[str]:
+        """Pop expressions that have been looked at."""
+        depth = len(self.held) - count
+        taken = self.held[depth:]
+        del self.held[depth:]
+        self.loose = [row for row in self.loose if row[1] < depth]
+        return taken
+
+    def _push(self, expression: str) -> str:
+        """Push a new local with the value of an expression; returns its name."""
+        name = f"v{self.pc}"
+        self.lines.append(f"    {name} = {expression}")
+        self.held.append(name)
+        return name
+
+    def _at(self) -> None:
+        """What follows may raise, or record: the frame says where."""
+        self.lines.append(f"    frame.pc = {self.pc}")
+
+    # -- instructions: each says whether it can be written ------------------------------------
+
+    def load_fast(self, slot: int) -> bool:
+        self._push(f"slots[{slot}]")
+        self.loose.append((self.pc, len(self.held) - 1))
+        return True
+
+    def load_const(self, value: Any) -> bool:
+        name = f"c{self.pc}"
+        self.names[name] = value
+        self.held.append(name)
+        return True
+
+    def push_null(self, arg: Any) -> bool:
+        self.held.append("NULL")
+        return True
+
+    def load_global(self, name: str) -> bool:
+        value = f"v{self.pc}"
+        self.lines += ("    space = frame.globals", f"    {value} = space.get({name!r})")
+        self._leave_if(
+            f"{value} is None or {value}.__class__ is Poison or "
+            f"(id(space), {name!r}) not in vm.guards.items"
+        )
+        self.held.append(value)
+        self.fetched[value] = "global"
+        return True
+
+    def load_attr(self, name: str) -> bool:
+        if not self.held:
+            return False
+        self._settle(below=len(self.held) - 1)
+        obj = self.held[-1]
+        if self.fetched.get(obj) == "global":
+            self._leave_if(f"{obj}.__class__ is not ModuleType or not KNOWN.get({obj}.__name__)")
+        else:
+            self._leave_if(f"not isinstance({obj}, Value)")
+        self._take(1)
+        self._at()
+        self._push(f"{obj}.{name}")
+        return True
+
+    def load_method(self, name: str) -> bool:
+        if not self.held:
+            return False
+        obj = self.held[-1]
+        function = f"v{self.pc}"
+        self.lines.append(f"    {function} = OPERATIONS.get(({obj}.__class__, {name!r}))")
+        self._leave_if(f"{function} is None")
+        self._take(1)
+        self.held += (function, obj)
+        self.fetched[function] = "operation"
+        return True
+
+    def binary_op(self, op: str) -> bool:
+        if len(self.held) < 2:
+            return False
+        self._settle(below=len(self.held) - 2)
+        left, right = self.held[-2:]
+        self._leave_if(f"{left}.__class__ not in FAST or {right}.__class__ not in FAST")
+        self._take(2)
+        self._at()
+        self._push(f"{left} {op} {right}")
+        return True
+
+    def build_slice(self, n: int) -> bool:
+        if len(self.held) < n:
+            return False
+        self._settle()
+        self._push(f"slice({', '.join(self._take(n))})")
+        return True
+
+    def binary_subscr(self, arg: Any) -> bool:
+        if len(self.held) < 2:
+            return False
+        self._leave_if(f"not isinstance({self.held[-2]}, Value)")
+        self._settle()
+        container, index = self._take(2)
+        self._at()
+        self._push(f"{container}[{index}]")
+        return True
+
+    def call(self, n: int) -> bool:
+        base = len(self.held) - n - 2
+        if base < 0:
+            return False
+        function, instance, *args = self.held[base:]
+        if function == "NULL":
+            function = instance
+        elif self.fetched.get(function) == "operation":
+            args.insert(0, instance)
+        elif instance != "NULL":
+            return False
+        self._settle(below=base)
+        if self.fetched.get(function) != "operation":
+            self._leave_if(f"{function}.__class__ is not OpFunction")
+        types = "".join(f"{arg}.__class__, " for arg in args)
+        self.lines.append(f"    known = {function}.known.get(({types}))")
+        self._leave_if("known is None")
+        self._take(n + 2)
+        self._at()
+        given = "".join(f"{arg}, " for arg in args)
+        self._push(f"record({function}.spec, known[0], ({given}) + known[1], vm)")
+        return True
+
+    def pop_top(self, arg: Any) -> bool:
+        if not self.held:
+            return False
+        self._settle()
+        self._take(1)
+        return True
+
+    def store_fast(self, slot: int) -> bool:
+        if not self.held:
+            return False
+        self._settle()
+        (value,) = self._take(1)
+        self.lines += (
+            f"    frame.set_at[{slot}] = {self.pc}",
+            f"    if isinstance({value}, Value) and not {value}.name:",
+            f"        {value}.name = {self.code.slot_names[slot]!r}",
+            f"    slots[{slot}] = {value}",
+        )
+        return True
+
+
+_WRITERS: dict[str, Callable[[_Writer, Any], bool]] = {
+    "BINARY_OP": _Writer.binary_op,
+    "BINARY_SUBSCR": _Writer.binary_subscr,
+    "BUILD_SLICE": _Writer.build_slice,
+    "CALL": _Writer.call,
+    "COMPARE_OP": _Writer.binary_op,
+    "LOAD_ATTR": _Writer.load_attr,
+    "LOAD_CONST": _Writer.load_const,
+    "LOAD_FAST": _Writer.load_fast,
+    "LOAD_GLOBAL": _Writer.load_global,
+    "LOAD_METHOD": _Writer.load_method,
+    "POP_TOP": _Writer.pop_top,
+    "PUSH_NULL": _Writer.push_null,
+    "STORE_FAST": _Writer.store_fast,
+}
