@@ -38,7 +38,7 @@ from ..tracer.language.structs import ELEMENT, StructArg
 from ..tracer.ops.spec import OpSpec
 from ..tracer.trace import Op, Value
 from .literals import integer, literal, string
-from .plans import PLANS, Plan
+from .plans import Plan
 from .scalars import Expression, arith_row, converted, paren, static_cast, template
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def lowers(spec: OpSpec) -> Callable[[Lowering], Lowering]:
 
     def register(function: Lowering) -> Lowering:
         HOOKS[spec] = function
-        for plan in PLANS.values():
-            plan.text = None
+        for form in spec.forms:
+            form.written = None
         return function
 
     return register
@@ -198,8 +198,8 @@ _SMALL = 2**31
 def arguments(p: Writer, op: Op, plan: Plan) -> str:
     """`a, b, c`; operands that are None are left out."""
     text, args, elements = p.text, op.args, plan.elements
-    out = []
-    for k, is_object in plan.values:
+    out = list(map(text.__getitem__, map(id, args[plan.leading])))
+    for k, is_object in plan.rest:
         arg = args[k]
         if is_object:
             out.append(text[id(arg)])
@@ -251,6 +251,15 @@ def _method(p: Writer, op: Op, plan: Plan) -> str:
     return f"{base}.{head}({arguments(p, op, plan)})"
 
 
+def _method_of_one(p: Writer, op: Op, plan: Plan) -> str:
+    """`a.F(b)`."""
+    this, other = op.args
+    base = p.text[id(this)]
+    if id(this) in p.prec:
+        base = paren(base, p.prec[id(this)], 2)
+    return f"{base}.{plan.name}({p.text[id(other)]})"
+
+
 def _pure_method(p: Writer, op: Op, plan: Plan) -> Expression:
     """A method without an effect; sizes and the like are unsigned in C++."""
     text = _method(p, op, plan)
@@ -280,7 +289,8 @@ def writer(plan: Plan) -> _Writer:
     elif spec.family in _FAMILIES:
         plan.text = _FAMILIES[spec.family]
     elif spec.method:
-        plan.text = _pure_method if spec.pure else _method
+        simple = len(plan.form.params) == 2 and plan.leading == slice(1, 2) and not plan.templates
+        plan.text = _pure_method if spec.pure else _method_of_one if simple else _method
     elif spec.pure and "(" not in spec.cpp and "{" not in spec.cpp:
         plan.text = lambda p, op, plan: (_function(p, op, plan), 2)
     elif spec.pure:

@@ -122,7 +122,7 @@ def struct_definitions(trace: Trace, host: bool = False) -> str:
     found: dict[StructType, str] = {}
     for param in trace.params:
         _define(param.type, found, host)
-    for nodes in () if host else blocks(trace):
+    for nodes in blocks(trace) if trace.structs and not host else ():
         for node in nodes:
             if node.__class__ is Op:
                 result = node.result

@@ -35,9 +35,10 @@ class Plan:
 
     `objects` and `others` are the operands that the text names: values in any case, and numbers,
     structs and masks that may be or hold values. `values` are those in parentheses with whether
-    they are objects; `elements` are those that become a dtype of their own, or that of another
-    operand; `templates` those in angle brackets; `rebinds` is the operand that names or holds
-    something else behind the call (or -1), `variables` are those that have to be C++ variables;
+    they are objects, `leading` the objects that they begin with, `rest` the others; `elements` are
+    those that become a dtype of their own, or that of another operand; `templates` those in angle
+    brackets; `rebinds` is the operand that names or holds something else behind the call (or -1),
+    `variables` are those that have to be C++ variables (`changes`: there is one of these);
     `set_mask` the operand behind `isSetMask`, `types` the operands whose dtypes come before it,
     `typed` those whose dtypes come before all template arguments in any case. `text(printer, op,
     plan)`, filled in by `calls`, writes the call or, for a pure operation, an expression with its
@@ -45,15 +46,18 @@ class Plan:
     """
 
     __slots__ = (
+        "changes",
         "construct",
         "elements",
         "form",
         "heads",
+        "leading",
         "name",
         "objects",
         "others",
         "pure",
         "rebinds",
+        "rest",
         "set_mask",
         "spec",
         "templates",
@@ -76,6 +80,7 @@ class Plan:
             self.rebinds = 0
         self.variables = [k for k, p in params if p.role in ("lvalue", "rebind")]
         self.variables += spec.extra.get("variables", ())
+        self.changes = self.rebinds >= 0 or bool(self.variables)
         self.templates = [k for k, p in params if p.role == "template"]
         # In Python a dtype may come first; Ascend C has positions in front.
         self.templates.sort(key=lambda k: form.params[k].kind != "position")
@@ -91,20 +96,19 @@ class Plan:
         types = spec.extra.get("types", (0,))
         self.types = spec.extra.get("types_of", {}).get(form.name, types)
         self.typed = spec.extra.get("typed", {}).get(form.name, ())
-        inside = [(k, p) for k, p in shown if k > 0 or not spec.method]
-        self.values = [(k, p.kind in _OBJECTS) for k, p in inside]
+        self.values = [(k, p.kind in _OBJECTS) for k, p in shown if k > 0 or not spec.method]
+        first = end = self.values[0][0] if self.values else 0
+        while (end, True) in self.values:
+            end += 1
+        self.leading = slice(first, end)
+        self.rest = self.values[end - first :]
         self.heads: dict[Any, str] = {}
         self.text: Callable[[Any, Op, Plan], Any] | None = None
 
 
-#: All plans so far, by the ids of row and overload (both kept alive by the plan).
-PLANS: dict[tuple[int, int], Plan] = {}
-
-
 def plan_of(op: Op) -> Plan:
     """The plan of an operation, made once for its row and overload."""
-    key = (id(op.spec), id(op.form))
-    plan = PLANS.get(key)
-    if plan is None:
-        plan = PLANS[key] = Plan(op.spec, op.form)
-    return plan
+    form = op.form
+    if form.written is None:
+        form.written = Plan(op.spec, form)
+    return form.written  # type: ignore[no-any-return]

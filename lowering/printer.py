@@ -18,7 +18,7 @@ from .literals import literal, string
 from .names import identifier
 from .scalars import Expression, negated, paren, update
 from .tree import Body, Branch, Repeat
-from .uses import BIND, INLINE, OTHER, STATEMENT, Uses
+from .uses import BIND, INLINE, STATEMENT, Uses
 from .variables import Writer
 
 #: An inlined expression that grows longer gets a variable after all: with a Python name, without.
@@ -56,24 +56,26 @@ class Printer(Writer):
 
     def _steps(self, steps: list[tuple[int, Any, Any]]) -> None:
         lines, pad, marks, commenter = self.lines, self._pad, self._marks, self._commenter
+        each = commenter.each
         for fate, node, plan in steps:
-            if fate == OTHER:
-                self._print[node.__class__](node)
-                continue
-            if fate == INLINE:
-                self._inline(node, *(plan.text or writer(plan))(self, node, plan))
+            if fate >= INLINE:
+                if fate == INLINE:
+                    self._inline(node, *(plan.text or writer(plan))(self, node, plan))
+                else:
+                    self._print[node.__class__](node)
                 continue
             # In front of the text: some calls write their lines themselves.
             site = node.site
-            if marks and site is not None and (site[0] is not commenter.code or commenter.each):
+            if marks and site is not None and (each or site[0] is not commenter.code):
                 self.mark(site)
             text = (plan.text or writer(plan))(self, node, plan)
+            if not text:
+                continue  # the call has written its lines, or set its variable, itself
             if fate == STATEMENT:
-                if text:  # else the call has written its lines itself
-                    lines.append(f"{pad}{text};")
-            elif fate == BIND and text:  # else the call has set its variable itself
+                lines.append(f"{pad}{text};")
+            elif fate == BIND:
                 self._bind(node.result, text[0] if plan.pure else text)
-            elif fate != BIND and text:  # else the constructor has declared its value itself
+            else:
                 self._construct(node.result, text)
 
     def _inline(self, op: Op, text: str, prec: int) -> None:

@@ -139,17 +139,22 @@ def render(p: Writer, spec: OpSpec, operands: list[Expression]) -> Expression:
 def template(p: Writer, op: Op) -> Expression:
     """A row such as `{0}[{1}]` whose operands are values and integers."""
     pieces, prec = _PIECES.get(op.spec) or _pieces(op.spec)
+    args, texts, precs = op.args, p.text, p.prec
     out = []
     for piece in pieces:
-        if isinstance(piece, str):
+        if piece.__class__ is str:
             out.append(piece)
             continue
         index, limit = piece
-        arg = op.args[index]
-        if arg.__class__ is int and 0 <= arg < 2**31:
+        arg = args[index]
+        if isinstance(arg, Value):
+            key = id(arg)
+            text = texts[key]
+            out.append(f"({text})" if key in precs and precs[key] > limit else text)
+        elif arg.__class__ is int and 0 <= arg < 2**31:
             out.append(str(arg))
         else:
-            out.append(paren(*_operand(p, arg, int32), limit))
+            out.append(paren(*literal(arg, int32), limit))
     return "".join(out), prec
 
 

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from ..tracer.language.structs import StructArg
 from ..tracer.trace import Assign, Declare, If, Jump, Loop, Op, Trace, Value, walk
-from .plans import PLANS, Plan, plan_of
+from .plans import Plan, plan_of
 from .tree import Body, Branch, Repeat, build
 
 #: What becomes of a statement: it is written as it stands, gives a variable its value, is a
@@ -59,7 +59,7 @@ def _parts(arg: Any) -> Any:
 
 def operands(op: Op) -> list[Any]:
     """The operands that C++ sees, with structs and masks taken apart."""
-    plan = PLANS.get((id(op.spec), id(op.form))) or plan_of(op)
+    plan = op.form.written or plan_of(op)
     out: list[Any] = [op.args[k] for k in plan.objects]
     for k in plan.others:
         arg = op.args[k]
@@ -166,7 +166,7 @@ class Uses:
         info, reads = self.info, self._reads
         seq = self._seq
         steps: list[tuple[int, Any, Plan | None]] = []
-        kept = 0
+        inlined = 0
         op: Any
         for op in reversed(body.nodes):
             seq -= 1
@@ -174,47 +174,39 @@ class Uses:
                 self._seq = seq
                 if self._visit[op.__class__](op, body):
                     steps.append((OTHER, op, None))
-                    kept += 1
                 seq = self._seq
                 continue
-            plan = PLANS.get((id(op.spec), id(op.form))) or plan_of(op)
+            plan = op.form.written or plan_of(op)
             result = op.result
-            use = None if result is None else info.get(id(result))
-            pos, at = seq, body
-            if use is None:
+            if result is None or (use := info.get(id(result))) is None:
                 if plan.pure:
                     continue
-                fate = CONSTRUCT if plan.construct else STATEMENT
-                kept += 1
+                steps.append((CONSTRUCT if plan.construct else STATEMENT, op, plan))
             else:
                 use[AT] = seq
                 if plan.pure and not use[AGAIN] and self._inlines(op, use, body):
-                    fate = INLINE
-                    pos, at = use[LAST], use[BODY]
-                else:
-                    fate = CONSTRUCT if plan.construct else BIND
-                    kept += 1
-                    if use[BODY] is not body or id(result) in self._pending:
-                        self._settle(op, use, body, seq)
-            steps.append((fate, op, plan))
+                    steps.append((INLINE, op, plan))
+                    inlined += 1
+                    for arg in operands(op):
+                        self._use(arg, use[LAST], use[BODY])
+                    continue
+                steps.append((CONSTRUCT if plan.construct else BIND, op, plan))
+                if use[BODY] is not body or id(result) in self._pending:
+                    self._settle(op, use, body, seq)
             args = op.args
-            if plan.rebinds >= 0:
-                self._mutated[id(args[plan.rebinds])] = seq
-            # As `_use` does, but without a call for the common case.
+            # As `_use` does, but without a call, and no use was seen that lies in front of here.
             for k in plan.objects:
                 arg = args[k]
                 key = id(arg)
                 use = info.get(key)
                 if use is None:
-                    info[key] = [False, pos, at, 0]
+                    info[key] = [False, seq, body, 0]
                 else:
                     use[AGAIN] = True
-                    if pos > use[LAST]:
-                        use[LAST] = pos
-                    if use[BODY] is not at:
-                        use[BODY] = common(use[BODY], at)
-                if arg.node is None and pos < reads.get(key, _NEVER):
-                    reads[key] = pos
+                    if use[BODY] is not body:
+                        use[BODY] = common(use[BODY], body)
+                if arg.node is None:
+                    reads[key] = seq
             for k in plan.others:
                 arg = args[k]
                 kind = arg.__class__
@@ -222,15 +214,19 @@ class Uses:
                     continue
                 if kind is StructArg or kind is tuple:
                     for part in _parts(arg):
-                        self._use(part, pos, at)
+                        self._use(part, seq, body)
                 else:
-                    self._use(arg, pos, at)
-            for k in plan.variables:
-                # Not written in place, whatever it is: the call changes it, or wants its address.
-                info[id(args[k])][AGAIN] = True
+                    self._use(arg, seq, body)
+            if plan.changes:
+                if plan.rebinds >= 0:
+                    self._mutated[id(args[plan.rebinds])] = seq
+                for k in plan.variables:
+                    # Not written in place, whatever it is: the call changes it, or wants its
+                    # address.
+                    info[id(args[k])][AGAIN] = True
         steps.reverse()
         body.steps = steps
-        body.kept += kept
+        body.kept += len(steps) - inlined
         self._seq = seq
 
     def _inlines(self, op: Op, use: list[Any], body: Body) -> bool:

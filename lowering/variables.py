@@ -33,8 +33,8 @@ from .scalars import update
 from .tree import Body, Branch, Repeat
 from .uses import AT, LAST, Uses
 
-#: Suffixes tried for reuse before a new one is taken.
-_REUSE = 8
+#: Names tried for reuse before a new one is taken.
+_REUSE = 7
 
 _DEFAULT_NAMES = {
     GlobalPointerType: "address",
@@ -155,17 +155,17 @@ class Writer:
         """A variable called `base` (or so with a suffix) of this scope whose value is dead."""
         name = base
         info, body, visible = self.uses.info, self._body, self._visible
-        for k in range(1, _REUSE):
-            if name not in visible:
-                return None
+        k = 0
+        while name in visible and k < _REUSE:
             variable = visible[name]
             if (
                 variable is not None
-                and variable.body is body
                 and info[variable.value][LAST] <= at
                 and variable.cpp == cpp
+                and variable.body is body
             ):
                 return variable
+            k += 1
             name = f"{base}_{k}"
         return None
 

@@ -15,7 +15,6 @@ import pytest
 
 from asctrace.lowering.calls import HOOKS, lowers, spell
 from asctrace.lowering.names import identifier, kernel_name
-from asctrace.lowering.plans import PLANS
 from asctrace.lowering.text import TextOptions, emit
 from asctrace.tracer import trace as tr
 from asctrace.tracer.language.dtypes import float16, float32, int32, uint64
@@ -839,7 +838,6 @@ def test_a_hook_writes_a_row() -> None:
         assert body(emit(k.trace)) == '// a note\nnote("a\\n", n + 1);'
     finally:
         del HOOKS[spec]
-        PLANS.clear()
 
 
 def test_print() -> None:

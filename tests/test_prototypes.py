@@ -8,6 +8,7 @@ called as the parameters are.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -204,8 +205,9 @@ def test_swapped_operands_are_found() -> None:
     spec = TABLE["add"]
     call = call_of("AscendC::Add(src0, dst, src1, 32);")
     assert misplaced(spec, spec.forms[0], call, made) == []
-    swapped = spec.forms[0]._replace(
-        params=(spec.forms[0].params[1], spec.forms[0].params[0], *spec.forms[0].params[2:])
+    swapped = replace(
+        spec.forms[0],
+        params=(spec.forms[0].params[1], spec.forms[0].params[0], *spec.forms[0].params[2:]),
     )
     assert misplaced(spec, swapped, call, made) == [("src0", "dst"), ("dst", "src0")]
 

@@ -165,10 +165,12 @@ class Trace:
 
     `buffers` lists what `TPipe.init_buffer` and address-made tensors take, in order, as
     `language.pipe.BufferInfo` rows. `automatic`: there may be tensors that are placed and
-    synchronised when tracing ends (`auto`).
+    synchronised when tracing ends (`auto`); `structs`: there may be local structs and arrays.
     """
 
-    __slots__ = ("automatic", "body", "buffers", "chip", "code", "constants", "name", "params")
+    __slots__ = (
+        "automatic", "body", "buffers", "chip", "code", "constants", "name", "params", "structs",
+    )  # fmt: skip
 
     def __init__(self, name: str, chip: Any, code: Any = None) -> None:
         self.name = name
@@ -179,6 +181,7 @@ class Trace:
         self.body = Block()
         self.buffers: list[Any] = []
         self.automatic = False
+        self.structs = False
 
     def walk(self) -> Iterator[Node]:
         """All nodes, depth first, in program order."""

@@ -9,7 +9,7 @@ from ...tracer.ops._events import never_released, unset_event
 from ...tracer.trace import Op, Value
 from .facts import Facts
 from .state import State
-from .walk import Walker, handles
+from .walk import Plan, Walker, handles
 
 _IDS = 1 << 8
 
@@ -34,7 +34,7 @@ def _whole(event: int) -> int:
 
 
 @handles(sync.SET_FLAG)
-def _set(walker: Walker, state: State, op: Op) -> None:
+def _set(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     key = _key(op)
     if key is None:
         _unknown(state, op)
@@ -58,7 +58,7 @@ def _set(walker: Walker, state: State, op: Op) -> None:
 
 
 @handles(sync.WAIT_FLAG)
-def _wait(walker: Walker, state: State, op: Op) -> None:
+def _wait(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     key = _key(op)
     if key is None:
         _unknown(state, op)

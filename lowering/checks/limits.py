@@ -16,8 +16,8 @@ from ...tracer.trace import Op, describe
 from ..report import buffer_table, known
 from .facts import Facts
 
-#: Where an operation comes from; the place of that in its code.
-_SITE, _PLACE = attrgetter("site"), itemgetter(0, 1)
+#: Where an operation comes from; of that the place in its code, and the instruction alone.
+_SITE, _PLACE, _INSTRUCTION = attrgetter("site"), itemgetter(0, 1), itemgetter(1)
 
 #: Calls in a text that is longer than one would write, and longer to compile.
 MANY_CALLS = 2000
@@ -118,8 +118,11 @@ def long_text(facts: Facts) -> list[Finding]:
     for ops in rows:
         if len(ops) <= times:
             break
-        places = Counter(map(_PLACE, filter(None, map(_SITE, ops))))
-        most, count = places.most_common(1)[0] if places else (None, 0)
+        sites = list(filter(None, map(_SITE, ops)))
+        # Instructions are counted faster than places, and no place comes more often than its.
+        if max(Counter(map(_INSTRUCTION, sites)).values(), default=0) <= times:
+            continue
+        most, count = Counter(map(_PLACE, sites)).most_common(1)[0]
         if count > times:
             times, op = count, next(op for op in ops if op.site and _PLACE(op.site) == most)
     if times == 1:

@@ -10,7 +10,7 @@ from ...tracer.ops import buffers
 from ...tracer.ops import framework as rows
 from ...tracer.trace import Op, Value, describe
 from .state import Hold, Known, State, Tensors
-from .walk import Walker, handles
+from .walk import Plan, Walker, handles
 
 _ORDER = "a queue's tensors go alloc_tensor, enque, deque, free_tensor, in this order"
 
@@ -27,18 +27,9 @@ def _queue(state: State, op: Op, which: int = 0) -> Known | None:
     return state.queues[key]
 
 
-#: Which operand of a form is the tensor, by the id of the form.
-_TENSOR: dict[int, int | None] = {}
-
-
-def _tensor(op: Op) -> Any:
+def _tensor(op: Op, plan: Plan) -> Any:
     """The tensor that an operation takes or fills in, or None."""
-    key = id(op.form)
-    if key not in _TENSOR:
-        kinds = [param.kind for param in op.form.params]
-        _TENSOR[key] = kinds.index("local") if "local" in kinds else None
-    which = _TENSOR[key]
-    return None if which is None else op.args[which]
+    return None if plan.tensor is None else op.args[plan.tensor]
 
 
 def _without(tensors: Tensors, hold: Hold) -> Tensors:
@@ -56,7 +47,7 @@ def _lose(known: Known | None) -> None:
 
 
 @handles(rows.INIT_BUFFER, buffers.POOL_INIT_BUFFER)
-def _init(walker: Walker, state: State, op: Op) -> None:
+def _init(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """The queue or TBuf begins anew, whatever was known of it."""
     owner = op.args[1]
     if op.spec is buffers.POOL_INIT_BUFFER:
@@ -72,14 +63,14 @@ def _init(walker: Walker, state: State, op: Op) -> None:
 
 
 @handles(buffers.TBUF, buffers.TBUF_POOL)
-def _without_memory(walker: Walker, state: State, op: Op) -> None:
+def _without_memory(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """A new TBuf or pool."""
     _lose(state.queues.get(id(op.result)))
     state.queues[id(op.result)] = (0, {}, {})
 
 
 @handles(buffers.INIT_BUF_POOL, buffers.POOL_INIT_BUF_POOL)
-def _init_pool(walker: Walker, state: State, op: Op) -> None:
+def _init_pool(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     if op.spec is buffers.POOL_INIT_BUF_POOL:
         _check_pool(walker, state, op)
     _give(state, op)
@@ -118,13 +109,13 @@ def _take_back(state: State, key: int, op: Op) -> None:
 
 
 @handles(rows.RESET, rows.DESTROY, rows.INIT)
-def _reset(walker: Walker, state: State, op: Op) -> None:
+def _reset(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     for key in state.queues:
         _take_back(state, key, op)
 
 
 @handles(buffers.POOL_RESET)
-def _reset_pool(walker: Walker, state: State, op: Op) -> None:
+def _reset_pool(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """What has memory of this pool alone, or of a pool in it, begins anew; others may."""
     taken: list[int | None] = [id(op.args[0])]
     for pool in taken:
@@ -148,12 +139,12 @@ def _reset_pool(walker: Walker, state: State, op: Op) -> None:
     rows.VACANT_IN_QUE,
     rows.GET_TENSOR_COUNT,
 )
-def _keeps(walker: Walker, state: State, op: Op) -> None:
+def _keeps(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """Nothing that is followed here changes."""
 
 
 @handles(rows.ALLOC_TENSOR)
-def _alloc(walker: Walker, state: State, op: Op) -> None:
+def _alloc(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     queue = op.args[0]
     known = _queue(state, op)
     hold = Hold(queue, op, lost=known is None)
@@ -166,7 +157,7 @@ def _alloc(walker: Walker, state: State, op: Op) -> None:
             state.queues[id(queue)] = (num, {**held, hold: op}, waiting)
             if walker.crowded(queue.type.position):
                 _check_position(walker, state, op, hold)
-    walker.bind(state, op, _tensor(op), hold)
+    walker.bind(state, op, _tensor(op, plan), hold)
 
 
 def _no_buffer(walker: Walker, state: State, op: Op, known: Known) -> None:
@@ -224,10 +215,10 @@ def _check_position(walker: Walker, state: State, op: Op, hold: Hold) -> None:
 
 
 @handles(rows.ENQUE)
-def _enque(walker: Walker, state: State, op: Op) -> None:
+def _enque(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     queue = op.args[0]
     known = _queue(state, op)
-    hold = _own(walker, state, op, known)
+    hold = _own(walker, state, op, plan, known)
     if known is None or hold is None:
         return
     num, held, waiting = known
@@ -245,7 +236,7 @@ def _enque(walker: Walker, state: State, op: Op) -> None:
 
 
 @handles(rows.DEQUE)
-def _deque(walker: Walker, state: State, op: Op) -> None:
+def _deque(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     queue = op.args[0]
     known = _queue(state, op)
     if known is None or not known[2]:
@@ -263,13 +254,13 @@ def _deque(walker: Walker, state: State, op: Op) -> None:
         num, held, waiting = known
         hold = next(iter(waiting))
         state.queues[id(queue)] = (num, {**held, hold: op}, _without(waiting, hold))
-    walker.bind(state, op, _tensor(op), hold)
+    walker.bind(state, op, _tensor(op, plan), hold)
 
 
 @handles(rows.FREE_TENSOR)
-def _free(walker: Walker, state: State, op: Op) -> None:
+def _free(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     known = _queue(state, op)
-    hold = _own(walker, state, op, known)
+    hold = _own(walker, state, op, plan, known)
     if known is None or hold is None:
         return
     num, held, waiting = known
@@ -277,12 +268,12 @@ def _free(walker: Walker, state: State, op: Op) -> None:
     state.queues[id(op.args[0])] = (num, _without(held, hold), waiting)
 
 
-def _own(walker: Walker, state: State, op: Op, known: Known | None) -> Hold | None:
+def _own(walker: Walker, state: State, op: Op, plan: Plan, known: Known | None) -> Hold | None:
     """The tensor that `enque` or `free_tensor` hands over, when the queue surely holds it.
 
     Otherwise it is reported, or the queue is unknown from here on.
     """
-    queue, tensor = op.args[0], _tensor(op)
+    queue, tensor = op.args[0], _tensor(op, plan)
     hold = walker.lookup(state, tensor)
     if known is not None and hold in known[1] and hold.queue is queue and not hold.lost:
         return hold

@@ -14,13 +14,13 @@ _MAYBE_NOTHING: Why = ("only if the amount is not 0", None)
 
 
 @handles(tensor_rows.LOCAL_TENSOR, buffers.ALLOCATOR_ALLOC)
-def _placed(walker: Walker, state: State, op: Op) -> None:
+def _placed(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """A tensor of no queue."""
     walker.bind(state, op, None, Hold(None, op))
 
 
 @handles(buffers.TBUF_GET, buffers.TBUF_GET_WITH_OFFSET, buffers.AUTO_TENSOR)
-def _of_buffer(walker: Walker, state: State, op: Op) -> None:
+def _of_buffer(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """A tensor of a TBuf, which no queue takes; it lasts until its memory is taken back."""
     buf = op.args[0]
     known = state.queues.get(id(buf))

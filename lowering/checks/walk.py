@@ -22,10 +22,10 @@ from ...tracer.ops.spec import OpSpec
 from ...tracer.trace import Assign, Block, Declare, If, Jump, Loop, Op, Trace, Value
 from .state import UNKNOWN, Hold, State, Why, join, same
 
-Handler: TypeAlias = "Callable[[Walker, State, Op], None]"
+Handler: TypeAlias = "Callable[[Walker, State, Op, Plan], None]"
 
-#: What an operation does to the state, by the id of its row. Other rows: `Walker(use)`.
-HANDLERS: dict[int, Handler] = {}
+#: What an operation does to the state, by its row. Other rows: `Walker(use)`.
+HANDLERS: dict[OpSpec, Handler] = {}
 
 #: Iterations that are followed exactly: more than a position holds tensors or a kernel buffers.
 _MAX_EXACT = 70
@@ -44,7 +44,7 @@ def handles(*specs: OpSpec) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for spec in specs:
-            HANDLERS[id(spec)] = handler
+            HANDLERS[spec] = handler
         return handler
 
     return register
@@ -68,16 +68,18 @@ class Plan:
     `used`: indices and roles of local tensors that are read or written, `lists` of lists of such;
     `queues` of queues;
     `pipes`: whether it may act on all queues; `amounts`: indices of numbers of which 0 means that
-    nothing happens; `rebinds` of tensors that are filled in; `acts`: whether there is anything of
-    these. `makes`: whether the result is a queue or a local tensor, `source` the index of the
-    tensor it is a view of.
+    nothing happens; `rebinds` of tensors that are filled in. `handler`: what it does to the state,
+    if anything. `makes`: whether it has no handler of its own and the result is a queue or a local
+    tensor, `source` the index of the tensor it is a view of. `tensor`: the index of the first local
+    tensor.
     """
 
     __slots__ = (
-        "acts", "amounts", "lists", "makes", "pipes", "queues", "rebinds", "source", "used",
+        "amounts", "handler", "lists", "makes", "pipes", "queues", "rebinds", "source", "tensor",
+        "used",
     )  # fmt: skip
 
-    def __init__(self, op: Op) -> None:
+    def __init__(self, op: Op, use: Handler) -> None:
         spec, form = op.spec, op.form
         params = list(enumerate(form.params))
         touched = [(k, p) for k, p in params if p.role in ("in", "out", "inout")]
@@ -87,11 +89,14 @@ class Plan:
         self.pipes = not spec.pure and any(p.kind in ("tpipe", "pool") for _, p in params)
         self.rebinds = [k for k, p in params if p.role == "rebind"]
         self.amounts = [k for k, p in params if p.name in _AMOUNTS or p.kind == "mask"]
-        self.acts = bool(self.used or self.lists or self.queues or self.pipes or self.rebinds)
+        acts = self.used or self.lists or self.queues or self.pipes or self.rebinds
+        own = HANDLERS.get(spec)
+        self.handler = own or (use if acts else None)
         kind = None if op.result is None else type(op.result.type)
-        self.makes = kind in (LocalTensorType, QueueType)
-        sources = [k for k, p in params if p.kind == "local"]
-        self.source = sources[0] if len(sources) == 1 else None
+        self.makes = own is None and kind in (LocalTensorType, QueueType)
+        tensors = [k for k, p in params if p.kind == "local"]
+        self.source = tensors[0] if len(tensors) == 1 else None
+        self.tensor = tensors[0] if tensors else None
 
     def tensors(self, args: tuple[Any, ...]) -> list[tuple[Any, str]]:
         """The tensors that are read or written, with their roles."""
@@ -99,10 +104,6 @@ class Plan:
         for k, role in self.lists:
             found += [(tensor, role) for tensor in getattr(args[k], "values", args[k])]
         return found
-
-
-#: Plans by row, overload (which the row keeps alive) and what the result is.
-_PLANS: dict[tuple[OpSpec, int, Any], Plan] = {}
 
 
 class _Frame:
@@ -124,7 +125,7 @@ class Walker:
     found before. `use` handles what has no handler.
     """
 
-    def __init__(self, trace: Trace, use: Callable[[Walker, State, Op, Plan], None]) -> None:
+    def __init__(self, trace: Trace, use: Handler) -> None:
         self.trace = trace
         self.chip = trace.chip
         self.holds: dict[int, Hold] = {}
@@ -134,7 +135,6 @@ class Walker:
         self.suspect: set[int] = set()
         self.muted = False
         self._use = use
-        self._plans: dict[int, Plan] = {}
         self._frame = _Frame()
         self._returns: list[State] = []
         self._again = 0
@@ -225,16 +225,11 @@ class Walker:
 
     def _block(self, block: Block, state: State) -> State | None:
         """Run a block; the state at its end, or None when control never gets there."""
-        plans, handlers, use = self._plans, HANDLERS, self._use
         for node in block.nodes:
-            if type(node) is Op:
-                handler = handlers.get(id(node.spec))
-                if handler is not None:
-                    handler(self, state, node)
-                    continue
-                plan = plans.get(id(node.form)) or self._plan(node)
-                if plan.acts:
-                    use(self, state, node, plan)
+            if node.__class__ is Op:
+                plan = node.form.followed or self._plan(node)
+                if plan.handler is not None:
+                    plan.handler(self, state, node, plan)
                 if plan.makes:
                     self._result(state, node, plan)
             elif isinstance(node, If):
@@ -262,11 +257,8 @@ class Walker:
         return state
 
     def _plan(self, op: Op) -> Plan:
-        key = (op.spec, id(op.form), None if op.result is None else type(op.result.type))
-        plan = _PLANS.get(key)
-        if plan is None:
-            plan = _PLANS[key] = Plan(op)
-        self._plans[id(op.form)] = plan
+        """The plan of an operation, made once for its row and overload."""
+        plan = op.form.followed = Plan(op, self._use)
         return plan
 
     def _result(self, state: State, op: Op, plan: Plan) -> None:

@@ -122,7 +122,9 @@ class Array(Value):
 
 def record_new(spec: Any, args: tuple[Any, ...], result: Value) -> None:
     """Record a constructor that made `result`."""
-    current(spec.name).record(spec, spec.forms[0], args, result)
+    recorder = current(spec.name)
+    recorder.trace.structs = True
+    recorder.record(spec, spec.forms[0], args, result)
 
 
 def array(

@@ -99,12 +99,18 @@ class Param(NamedTuple):
         return self.default is _NO_DEFAULT
 
 
-class Form(NamedTuple):
-    """One overload: its name in the family, parameters and, where it differs, its own pipe."""
+@dataclass(slots=True, eq=False)
+class Form:
+    """One overload of one row: its name in the family, parameters and, where it differs, its pipe.
+
+    `written` and `followed` are places for what lowering and its checks make of row and overload.
+    """
 
     name: str
     params: tuple[Param, ...]
     pipe: str = ""
+    written: Any = field(default=None, init=False)
+    followed: Any = field(default=None, init=False)
 
 
 def _empty() -> Any:
@@ -149,6 +155,10 @@ class OpSpec:
         default_factory=_empty
     )
     extra: MappingProxyType[str, Any] = field(default_factory=_empty)
+
+    def __post_init__(self) -> None:
+        # Rows that are declared with the same overloads have their own.
+        object.__setattr__(self, "forms", tuple(Form(f.name, f.params, f.pipe) for f in self.forms))
 
 
 #: Every row by its key: the Python name, or "Class.method".

@@ -32,6 +32,7 @@ _GENERATOR = 0x20
 _VARARGS = 0x04
 _COROUTINE = 0x80 | 0x100 | 0x200
 _RECURSION = 12000
+_new = Op.__new__
 _PYBUILTINS = __name__.rpartition(".")[0] + ".pybuiltins"
 
 
@@ -116,13 +117,20 @@ class Machine(Recorder):
     def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
         """Append an operation; effects count towards the unrolling budgets."""
         frame: Any = self.frame
-        op = Op(spec, form, args, (frame.code, frame.pc, frame.parent), result)
-        if not spec.pure:
-            self.recorded += 1
-            if self.unrolls:
-                op.turns = turns(frame)
+        # As `Op(...)` does, without the call: there is nothing that runs as often.
+        op = _new(Op)
+        op.spec = spec
+        op.form = form
+        op.args = args
+        op.site = (frame.code, frame.pc, frame.parent)
+        op.result = result
         if result is not None:
             result.node = op
+        if spec.pure:
+            op.turns = ()
+        else:
+            self.recorded += 1
+            op.turns = turns(frame) if self.unrolls else ()
         self.block.nodes.append(op)
         return op
 
