@@ -142,7 +142,7 @@ def template(p: Writer, op: Op) -> Expression:
     args, texts, precs = op.args, p.text, p.prec
     out = []
     for piece in pieces:
-        if piece.__class__ is str:
+        if isinstance(piece, str):
             out.append(piece)
             continue
         index, limit = piece

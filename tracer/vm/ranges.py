@@ -142,7 +142,7 @@ def turns(frame: Frame | None) -> Turns:
         if stack:
             top = stack[-1]
             if top.__class__ is RangeState and top.turns:
-                return top.turns  # type: ignore[no-any-return]
+                return top.turns
             for state in reversed(stack):
                 if state.__class__ is RangeState and state.pc >= 0:
                     return state.turns or _find_turns(frame)
