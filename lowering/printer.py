@@ -34,13 +34,6 @@ class Printer(Writer):
         super().__init__(trace, uses, commenter)
         self._force = False
         self._copies: list[Value] = []  # kept, since texts go by id
-        self._print: dict[type, Callable[[Any], None]] = {
-            Declare: self._declare,
-            Assign: self._assign,
-            Branch: self._branch,
-            Repeat: self._repeat,
-            Jump: self._jump,
-        }
 
     def kernel(self) -> None:
         """Write the kernel's body."""
@@ -62,7 +55,7 @@ class Printer(Writer):
                 if fate == INLINE:
                     self._inline(node, *(plan.text or writer(plan))(self, node, plan))
                 else:
-                    self._print[node.__class__](node)
+                    _PRINT[node.__class__](self, node)
                 continue
             # In front of the text: some calls write their lines themselves.
             site = node.site
@@ -320,3 +313,12 @@ def _only_breaks(branch: Branch) -> bool:
         and isinstance(arm[0], Jump)
         and arm[0].kind == "break"
     )
+
+
+_PRINT: dict[type, Callable[[Printer, Any], None]] = {
+    Declare: Printer._declare,
+    Assign: Printer._assign,
+    Branch: Printer._branch,
+    Repeat: Printer._repeat,
+    Jump: Printer._jump,
+}

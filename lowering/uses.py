@@ -129,13 +129,6 @@ class Uses:
         self._reads: dict[int, int] = {}  # nearest read of a variable behind here
         self._jump = _NEVER
         self._pending: dict[int, tuple[Value, int, Body]] = {}
-        self._visit: dict[type, Callable[[Any, Body], bool]] = {
-            Declare: self._declare,
-            Assign: self._assign,
-            Branch: self._branch,
-            Repeat: self._repeat,
-            Jump: self._jumps,
-        }
         self._scan(self.root)
 
     def _use(self, value: Any, pos: int, body: Body) -> None:
@@ -172,7 +165,7 @@ class Uses:
             seq -= 1
             if op.__class__ is not Op:
                 self._seq = seq
-                if self._visit[op.__class__](op, body):
+                if _VISIT[op.__class__](self, op, body):
                     steps.append((OTHER, op, None))
                 seq = self._seq
                 continue
@@ -341,3 +334,12 @@ class Uses:
         if node.kind in ("break", "continue"):
             self._jump = self._seq
         return True
+
+
+_VISIT: dict[type, Callable[[Uses, Any, Body], bool]] = {
+    Declare: Uses._declare,
+    Assign: Uses._assign,
+    Branch: Uses._branch,
+    Repeat: Uses._repeat,
+    Jump: Uses._jumps,
+}

@@ -21,6 +21,7 @@ from asctrace.tracer.trace import Op
 from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions
 from asctrace.tracer.vm.program import WARM, program_of
+from asctrace.tracer.vm.straight import straighten
 from tests.straight_kit import warm_after
 
 CHIP = chip("Ascend910B1")
@@ -28,8 +29,9 @@ NEVER = 10**9
 
 
 def functions(function: Any) -> int:
-    """How many stretches of a function have become functions."""
-    return sum(op[1].__name__.startswith("at_") for op in program_of(function.__code__).ops)
+    """How many statements of a function are done by functions for straight code."""
+    steps = program_of(function.__code__).ops
+    return sum(step[1].__module__ == straighten.__module__ for step in steps)
 
 
 # -- values of Python ----------------------------------------------------------------------------

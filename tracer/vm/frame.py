@@ -126,7 +126,7 @@ class Frame:
     present run ends, `jumps` the destinations that a C++ jump can reach from here, `pending` the
     paths that have left the present run, `loops` the headers of the C++ loops around the present
     place, `depth` how many arms and loop bodies of this frame are being traced, `set_at` where
-    each slot was last stored.
+    each slot was last stored, `sites` the sites of its operations by place, so that they share them.
     """
 
     __slots__ = (
@@ -146,6 +146,7 @@ class Frame:
         "program",
         "retval",
         "set_at",
+        "sites",
         "slots",
         "snapshots",
         "stack",
@@ -171,6 +172,7 @@ class Frame:
         self.retval: Any = None
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
+        self.sites: dict[int, Site] = {}
         self.snapshots: dict[int, Any] = {}
         self.is_kernel = False
 

@@ -117,12 +117,16 @@ class Machine(Recorder):
     def record(self, spec: Any, form: Any, args: tuple[Any, ...], result: Any) -> Any:
         """Append an operation; effects count towards the unrolling budgets."""
         frame: Any = self.frame
+        pc = frame.pc
+        site = frame.sites.get(pc)
+        if site is None:
+            site = frame.sites[pc] = (frame.code, pc, frame.parent)
         # As `Op(...)` does, without the call: there is nothing that runs as often.
         op = _new(Op)
         op.spec = spec
         op.form = form
         op.args = args
-        op.site = (frame.code, frame.pc, frame.parent)
+        op.site = site
         op.result = result
         if result is not None:
             result.node = op

@@ -51,8 +51,8 @@ class Program:
             self.heat += 1
             if self.heat > WARM:
                 self.heat = None
-                for place, function in straighten(self.code):
-                    self.ops[place] = (place, function, self.singles[place])
+                for step in straighten(self.code):
+                    self.ops[step[0]] = step
 
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""

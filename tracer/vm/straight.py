@@ -1,8 +1,9 @@
 """Straight code of programs that run often, as Python functions.
 
 A statement such as `asc.add(z, x, y, n)` is a dozen instructions, and most of the time of a trace
-goes into handing values from one handler to the next. In a program that has become warm each
-stretch of simple instructions is one function, which the run loop takes for a step like any other.
+goes into handing values from one handler to the next. In a program that has become warm the
+statements of each stretch of simple instructions are one function. The run loop takes it for the
+step of each of these statements: from there on it does what follows, too.
 
 Such a function does what is usual only: locals that are bound, globals that the trace has read,
 attributes of runtime values and of native modules, arithmetic of numbers, operations with
@@ -20,6 +21,7 @@ from typing import Any
 from ..ops.spec import OpFunction, record
 from ..trace import Value
 from .frame import NULL, UNBOUND, Poison
+from .handlers import HANDLERS
 from .native import KNOWN
 from .objects import FAST, OPERATIONS
 
@@ -42,41 +44,69 @@ _NAMES: dict[str, Any] = {
 }
 
 
-def straighten(code: Any) -> list[tuple[int, Callable[..., Any]]]:
-    """The functions for a decoded code object's straight code, with the places of their steps."""
-    names, writers, place = dict(_NAMES), [], 0
+def straighten(code: Any) -> list[tuple[int, Callable[..., Any], int]]:
+    """The steps for a decoded code object's straight code: place, function, number in it."""
+    stretches: list[list[_Statement]] = []
+    names, place = dict(_NAMES), 0
     while place < len(code.instrs):
-        writer = _Writer(code, place, names)
-        end = writer.write()
-        if end - place >= _SHORTEST:
-            writers.append(writer)
-        place = max(end, place + 1)
-    exec("\n".join(line for writer in writers for line in writer.lines), names)
-    return [(writer.start, names[writer.name]) for writer in writers]
+        statement = _Statement(code, place, names)
+        statement.write()
+        if statement.pc - place < _SHORTEST:
+            place = max(statement.pc, place + 1)
+            continue
+        if not stretches or stretches[-1][-1].pc != place:
+            stretches.append([])
+        stretches[-1].append(statement)
+        place = statement.pc
+    exec("\n".join(line for stretch in stretches for line in _function(stretch)), names)
+    return [
+        (statement.start, names[_name(stretch)], k)
+        for stretch in stretches
+        for k, statement in enumerate(stretch)
+    ]
 
 
-class _Writer:
-    """Writes the function for the stretch that begins at an instruction.
+def _name(stretch: list[_Statement]) -> str:
+    return f"straight_{stretch[0].start}"
 
-    `held` are the expressions of what the stretch has on top of the stack, `loose` the loads among
-    them that nothing has looked at so far, as (place, depth).
+
+def _function(stretch: list[_Statement]) -> list[str]:
+    """The function for a stretch; `first` is the number of the statement it begins with."""
+    lines = [
+        f"def {_name(stretch)}(vm, frame, first):",
+        "    slots = frame.slots",
+        "    set_at = frame.set_at",
+        "    space = frame.globals",
+        "    read = vm.guards.items",
+    ]
+    for k, statement in enumerate(stretch):
+        lines.append(f"    if first <= {k}:")
+        lines += [f"        {line}" for line in statement.lines]
+    lines.append(f"    return {stretch[-1].pc}")
+    return lines
+
+
+class _Statement:
+    """Writes what the instructions from `start` up to `pc` do.
+
+    `held` are the expressions of what they have on top of the stack, `loose` the loads among them
+    that nothing has looked at so far, as (place, depth).
     """
 
-    __slots__ = ("code", "fetched", "held", "lines", "loose", "name", "names", "pc", "start")
+    __slots__ = ("code", "fetched", "held", "lines", "loose", "names", "pc", "start")
 
     def __init__(self, code: Any, start: int, names: dict[str, Any]) -> None:
         self.code = code
         self.start = self.pc = start
         self.names = names
-        self.name = f"at_{start}"
         self.held: list[str] = []
         self.loose: list[tuple[int, int]] = []
         #: Expressions of globals and of operations.
         self.fetched: dict[str, str] = {}
-        self.lines = [f"def {self.name}(vm, frame, single):", "    slots = frame.slots"]
+        self.lines: list[str] = []
 
-    def write(self) -> int:
-        """Write as far as it goes, at most to the end of a statement; returns where that is."""
+    def write(self) -> None:
+        """Write as far as it goes, at most to the end of a statement."""
         instrs, handlers = self.code.instrs, self.code.handlers
         while handlers[self.pc] == handlers[self.start]:
             instr = instrs[self.pc]
@@ -87,8 +117,8 @@ class _Writer:
             if not self.held or self.pc == len(instrs):
                 break
         self._settle()
-        self.lines.append(f"    {self._leave()}")
-        return self.pc
+        if self.held:
+            self.lines.append(self._leave())
 
     # -- helpers ------------------------------------------------------------------------------
 
@@ -96,12 +126,16 @@ class _Writer:
         """Go on with the handlers, at the first load that nothing has looked at, or here."""
         place, depth = self.loose[0] if self.loose else (self.pc, len(self.held))
         if place == self.start:
-            return "return single[0](vm, frame, single[1])"
+            # Here the step is this function itself.
+            handler, arg = f"h{place}", f"a{place}"
+            instr = self.code.instrs[place]
+            self.names |= {handler: HANDLERS[instr.op], arg: instr.arg}
+            return f"frame.pc = {place}; {handler}(vm, frame, {arg}); return {place + 1}"
         push = f"frame.stack += ({', '.join(self.held[:depth])},); " if depth else ""
         return f"{push}return {place}"
 
     def _leave_if(self, condition: str) -> None:
-        self.lines += (f"    if {condition}:", f"        {self._leave()}")
+        self.lines += (f"if {condition}:", f"    {self._leave()}")
 
     def _settle(self, below: int | None = None) -> None:
         """Look at the loads (below a depth) now: what comes next must not be done twice."""
@@ -121,13 +155,13 @@ class _Writer:
     def _push(self, expression: str) -> str:
         """Push a new local with the value of an expression; returns its name."""
         name = f"v{self.pc}"
-        self.lines.append(f"    {name} = {expression}")
+        self.lines.append(f"{name} = {expression}")
         self.held.append(name)
         return name
 
     def _at(self) -> None:
         """What follows may raise, or record: the frame says where."""
-        self.lines.append(f"    frame.pc = {self.pc}")
+        self.lines.append(f"frame.pc = {self.pc}")
 
     # -- instructions: each says whether it can be written ------------------------------------
 
@@ -148,10 +182,10 @@ class _Writer:
 
     def load_global(self, name: str) -> bool:
         value = f"v{self.pc}"
-        self.lines += ("    space = frame.globals", f"    {value} = space.get({name!r})")
+        self.lines.append(f"{value} = space.get({name!r})")
         self._leave_if(
             f"{value} is None or {value}.__class__ is Poison or "
-            f"(id(space), {name!r}) not in vm.guards.items"
+            f"(id(space), {name!r}) not in read"
         )
         self.held.append(value)
         self.fetched[value] = "global"
@@ -176,7 +210,7 @@ class _Writer:
             return False
         obj = self.held[-1]
         function = f"v{self.pc}"
-        self.lines.append(f"    {function} = OPERATIONS.get(({obj}.__class__, {name!r}))")
+        self.lines.append(f"{function} = OPERATIONS.get(({obj}.__class__, {name!r}))")
         self._leave_if(f"{function} is None")
         self._take(1)
         self.held += (function, obj)
@@ -226,7 +260,7 @@ class _Writer:
         if self.fetched.get(function) != "operation":
             self._leave_if(f"{function}.__class__ is not OpFunction")
         types = "".join(f"{arg}.__class__, " for arg in args)
-        self.lines.append(f"    known = {function}.known.get(({types}))")
+        self.lines.append(f"known = {function}.known.get(({types}))")
         self._leave_if("known is None")
         self._take(n + 2)
         self._at()
@@ -247,26 +281,26 @@ class _Writer:
         self._settle()
         (value,) = self._take(1)
         self.lines += (
-            f"    frame.set_at[{slot}] = {self.pc}",
-            f"    if isinstance({value}, Value) and not {value}.name:",
-            f"        {value}.name = {self.code.slot_names[slot]!r}",
-            f"    slots[{slot}] = {value}",
+            f"set_at[{slot}] = {self.pc}",
+            f"if isinstance({value}, Value) and not {value}.name:",
+            f"    {value}.name = {self.code.slot_names[slot]!r}",
+            f"slots[{slot}] = {value}",
         )
         return True
 
 
-_WRITERS: dict[str, Callable[[_Writer, Any], bool]] = {
-    "BINARY_OP": _Writer.binary_op,
-    "BINARY_SUBSCR": _Writer.binary_subscr,
-    "BUILD_SLICE": _Writer.build_slice,
-    "CALL": _Writer.call,
-    "COMPARE_OP": _Writer.binary_op,
-    "LOAD_ATTR": _Writer.load_attr,
-    "LOAD_CONST": _Writer.load_const,
-    "LOAD_FAST": _Writer.load_fast,
-    "LOAD_GLOBAL": _Writer.load_global,
-    "LOAD_METHOD": _Writer.load_method,
-    "POP_TOP": _Writer.pop_top,
-    "PUSH_NULL": _Writer.push_null,
-    "STORE_FAST": _Writer.store_fast,
+_WRITERS: dict[str, Callable[[_Statement, Any], bool]] = {
+    "BINARY_OP": _Statement.binary_op,
+    "BINARY_SUBSCR": _Statement.binary_subscr,
+    "BUILD_SLICE": _Statement.build_slice,
+    "CALL": _Statement.call,
+    "COMPARE_OP": _Statement.binary_op,
+    "LOAD_ATTR": _Statement.load_attr,
+    "LOAD_CONST": _Statement.load_const,
+    "LOAD_FAST": _Statement.load_fast,
+    "LOAD_GLOBAL": _Statement.load_global,
+    "LOAD_METHOD": _Statement.load_method,
+    "POP_TOP": _Statement.pop_top,
+    "PUSH_NULL": _Statement.push_null,
+    "STORE_FAST": _Statement.store_fast,
 }
