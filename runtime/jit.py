@@ -11,7 +11,6 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -319,7 +318,9 @@ class Kernel:
 
     def _with_call(self, found: Specialisation, values: tuple[Any, ...]) -> Lowered:
         """The lowered kernel with the arguments of this call."""
-        return replace(self._lowered(found), call=(found.pick(values), self.options))
+        one = self._lowered(found)
+        call = found.pick(values), self.options
+        return type(one)(one.source, one.trace, one.findings, call)
 
     def _compile(self, *args: Any, **kwargs: Any) -> Compiled:
         from .results import Compiled
@@ -353,12 +354,10 @@ class Kernel:
     def _lowered(self, found: Specialisation) -> Lowered:
         findings = found.check(self._function)
         if found.lowered is None:
-            from ..lowering.text import TextOptions, emit
-            from .results import Lowered
-
+            emit, lowered, options = _lowering()
             with paused:
-                source = emit(found.trace, self.options.text or TextOptions())
-            found.lowered = Lowered(source, found.trace, findings)
+                source = emit(found.trace, self.options.text or options)
+            found.lowered = lowered(source, found.trace, findings)
         return found.lowered
 
     # -- finding the specialisation
@@ -372,9 +371,9 @@ class Kernel:
             context = self._make_context()
         signature = self.signature
         names, tables, fresh = signature.names, signature.tables, self.options.always_compile
+        if kwargs and "always_compile" not in signature.names:
+            fresh = kwargs.pop("always_compile", fresh)
         if kwargs or len(args) != signature.count:
-            if kwargs and "always_compile" not in signature.names:
-                fresh = kwargs.pop("always_compile", fresh)
             names, tables, args = signature.bind(args, kwargs)
         try:
             keys = tuple([table[type(a)](a) for table, a in zip(tables, args)])  # noqa: B905
@@ -459,6 +458,15 @@ def _make(fn: Any, options: dict[str, Any]) -> Kernel:
             f"asc.jit makes kernels of Python functions, lambdas and methods, not of {fn!r}"
         )
     return Kernel(target, _options(options), static)
+
+
+@functools.cache
+def _lowering() -> tuple[Any, ...]:
+    """What a text takes, loaded for the first one."""
+    from ..lowering.text import TextOptions, emit
+    from .results import Lowered
+
+    return emit, Lowered, TextOptions()
 
 
 def _setting() -> tuple[Any, ...]:

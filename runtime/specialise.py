@@ -7,6 +7,7 @@ key of the arguments to specialisations, each with the guards that its trace dep
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from operator import itemgetter
@@ -65,9 +66,7 @@ class Specialisation:
         findings = self._findings
         first = findings is None
         if findings is None:
-            from ..lowering.checks import check
-
-            findings = check(self.trace)
+            findings = _tracing()[1](self.trace)
             findings.sort(key=lambda found: found.severity != "error")
             self._findings = findings
         if findings and findings[0].severity == "error":
@@ -77,6 +76,15 @@ class Specialisation:
                 warn(finding, fn)
         self.unchecked = False
         return tuple(findings)
+
+
+@functools.cache
+def _tracing() -> tuple[Any, Any]:
+    """What traces and what checks a trace, loaded for the first one."""
+    from ..lowering.checks import check
+    from ..tracer.vm import trace_function
+
+    return trace_function, check
 
 
 def _picker(indices: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -127,13 +135,11 @@ def specialise(
     values: tuple[Any, ...],
 ) -> tuple[Specialisation, bool]:
     """Trace a kernel for classified arguments; also says whether the trace may be kept."""
-    from ..tracer.vm import trace_function
-
     arguments = [
         _argument(kernel, name, key, value)
         for name, key, value in zip(names, keys, values, strict=True)
     ]
-    result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
+    result = _tracing()[0](kernel.fn, arguments, context.chip, context.options, kernel.name)
     found = Specialisation(result, names)
     if knobs.DUMP_DIR.raw() is not None:
         from .stages import dump_trace

@@ -20,11 +20,15 @@ def _queue(state: State, op: Op, which: int = 0) -> Known | None:
 
     A queue that is not the kernel's own (none is known now) may be any of them.
     """
-    key = id(op.args[which])
-    if key not in state.queues:
+    known = state.queues.get(id(op.args[which]), _STRANGE)
+    if known is _STRANGE:
         state.forget()
         return None
-    return state.queues[key]
+    return known  # type: ignore[return-value]
+
+
+#: What is known of a queue that is not the kernel's own.
+_STRANGE = object()
 
 
 def _tensor(op: Op, plan: Plan) -> Any:

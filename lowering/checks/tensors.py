@@ -40,43 +40,49 @@ def _of_buffer(walker: Walker, state: State, op: Op, plan: Plan) -> None:
 def use(walker: Walker, state: State, op: Op, plan: Plan) -> None:
     """An operation that has no handler of its own."""
     args = op.args
-    queues = state.queues
-    for tensor, role in plan.tensors(args):
-        hold = walker.lookup(state, tensor)
-        owner = hold.queue
-        if owner is None:
-            continue
-        if hold.lost:
-            continue
-        known = queues.get(id(owner))
-        if known is None or hold in known[1]:
-            continue
-        if hold in known[2]:
-            text, note, at = "is enqueued", "enqueued here", known[2][hold]
-        elif hold.freed is not None:
-            text, note, at = "has been freed", "freed here", hold.freed
-        else:
-            continue
-        happens, why = _amount(plan, args)
-        if happens:
-            walker.report(
-                state,
-                op,
-                "AT0202",
-                f"{op.spec.name} {_verb(role)} {describe(tensor)}, which {text}",
-                notes=[(note, at.site)],
-                hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
-                why=why,
-            )
-    if plan.pipes:
-        state.forget()
-    for k in plan.queues:
-        if id(args[k]) in state.queues:
-            state.queues[id(args[k])] = None
-        else:
+    for k, role in plan.used:
+        _touch(walker, state, op, plan, args[k], role)
+    for k, role in plan.lists:
+        for tensor in getattr(args[k], "values", args[k]):
+            _touch(walker, state, op, plan, tensor, role)
+    if plan.upsets:
+        if plan.pipes:
             state.forget()
-    for k in plan.rebinds:
-        state.tensors[id(args[k])] = UNKNOWN
+        for k in plan.queues:
+            if id(args[k]) in state.queues:
+                state.queues[id(args[k])] = None
+            else:
+                state.forget()
+        for k in plan.rebinds:
+            state.tensors[id(args[k])] = UNKNOWN
+
+
+def _touch(walker: Walker, state: State, op: Op, plan: Plan, tensor: Value, role: str) -> None:
+    """A tensor is read or written: its queue has not been given it back."""
+    hold = walker.lookup(state, tensor)
+    owner = hold.queue
+    if owner is None or hold.lost:
+        return
+    known = state.queues.get(id(owner))
+    if known is None or hold in known[1]:
+        return
+    if hold in known[2]:
+        text, note, at = "is enqueued", "enqueued here", known[2][hold]
+    elif hold.freed is not None:
+        text, note, at = "has been freed", "freed here", hold.freed
+    else:
+        return
+    happens, why = _amount(plan, op.args)
+    if happens:
+        walker.report(
+            state,
+            op,
+            "AT0202",
+            f"{op.spec.name} {_verb(role)} {describe(tensor)}, which {text}",
+            notes=[(note, at.site)],
+            hint="a tensor is the owner's from alloc_tensor or deque to enque or free_tensor",
+            why=why,
+        )
 
 
 def _verb(role: str) -> str:

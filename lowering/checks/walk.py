@@ -68,7 +68,8 @@ class Plan:
     `used`: indices and roles of local tensors that are read or written, `lists` of lists of such;
     `queues` of queues;
     `pipes`: whether it may act on all queues; `amounts`: indices of numbers of which 0 means that
-    nothing happens; `rebinds` of tensors that are filled in. `handler`: what it does to the state,
+    nothing happens; `rebinds` of tensors that are filled in; `upsets`: whether it may act on queues
+    or fill in tensors. `handler`: what it does to the state,
     if anything. `makes`: whether it has no handler of its own and the result is a queue or a local
     tensor, `source` the index of the tensor it is a view of. `tensor`: the index of the first local
     tensor.
@@ -76,7 +77,7 @@ class Plan:
 
     __slots__ = (
         "amounts", "handler", "lists", "makes", "pipes", "queues", "rebinds", "source", "tensor",
-        "used",
+        "upsets", "used",
     )  # fmt: skip
 
     def __init__(self, op: Op, use: Handler) -> None:
@@ -89,7 +90,8 @@ class Plan:
         self.pipes = not spec.pure and any(p.kind in ("tpipe", "pool") for _, p in params)
         self.rebinds = [k for k, p in params if p.role == "rebind"]
         self.amounts = [k for k, p in params if p.name in _AMOUNTS or p.kind == "mask"]
-        acts = self.used or self.lists or self.queues or self.pipes or self.rebinds
+        self.upsets = bool(self.queues or self.pipes or self.rebinds)
+        acts = self.used or self.lists or self.upsets
         own = HANDLERS.get(spec)
         self.handler = own or (use if acts else None)
         kind = None if op.result is None else type(op.result.type)
@@ -97,13 +99,6 @@ class Plan:
         tensors = [k for k, p in params if p.kind == "local"]
         self.source = tensors[0] if len(tensors) == 1 else None
         self.tensor = tensors[0] if tensors else None
-
-    def tensors(self, args: tuple[Any, ...]) -> list[tuple[Any, str]]:
-        """The tensors that are read or written, with their roles."""
-        found = [(args[k], role) for k, role in self.used]
-        for k, role in self.lists:
-            found += [(tensor, role) for tensor in getattr(args[k], "values", args[k])]
-        return found
 
 
 class _Frame:

@@ -126,7 +126,7 @@ class Frame:
     present run ends, `jumps` the destinations that a C++ jump can reach from here, `pending` the
     paths that have left the present run, `loops` the headers of the C++ loops around the present
     place, `depth` how many arms and loop bodies of this frame are being traced, `set_at` where
-    each slot was last stored, `sites` the sites of its operations by place, so that they share them.
+    each slot was last stored, `sites` the sites of operations by place, which share them.
     """
 
     __slots__ = (

@@ -26,7 +26,7 @@ from .merge import Mark
 from .native import ROOT, is_native
 from .options import Argument, TraceOptions, TraceResult
 from .program import program_of
-from .ranges import turns
+from .ranges import RangeState, turns
 
 _GENERATOR = 0x20
 _VARARGS = 0x04
@@ -134,7 +134,11 @@ class Machine(Recorder):
             op.turns = ()
         else:
             self.recorded += 1
-            op.turns = turns(frame) if self.unrolls else ()
+            op.turns = ()
+            if self.unrolls:
+                top = frame.stack[-1] if frame.stack else None
+                known = top.turns if top.__class__ is RangeState else ()
+                op.turns = known or turns(frame)
         self.block.nodes.append(op)
         return op
 

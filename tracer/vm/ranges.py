@@ -138,14 +138,9 @@ Turns = tuple[tuple[Site, int], ...]
 def turns(frame: Frame | None) -> Turns:
     """The unrolled loops around the place where a frame is, with their indices, outermost first."""
     while frame is not None:
-        stack = frame.stack
-        if stack:
-            top = stack[-1]
-            if top.__class__ is RangeState and top.turns:
-                return top.turns
-            for state in reversed(stack):
-                if state.__class__ is RangeState and state.pc >= 0:
-                    return state.turns or _find_turns(frame)
+        for state in reversed(frame.stack):
+            if state.__class__ is RangeState and state.pc >= 0:
+                return state.turns or _find_turns(frame)
         frame = frame.parent_frame
     return ()
 

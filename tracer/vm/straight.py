@@ -5,16 +5,17 @@ goes into handing values from one handler to the next. In a program that has bec
 statements of each stretch of simple instructions are one function. The run loop takes it for the
 step of each of these statements: from there on it does what follows, too.
 
-Such a function does what is usual only: locals that are bound, globals that the trace has read,
-attributes of runtime values and of native modules, arithmetic of numbers, operations with
-arguments of types that they had before. All else it leaves to the handlers: it puts on the stack
-what it holds and says where they go on. So its conditions have to be sufficient, not exact, and no
-frame of the kernel is entered while it holds what the stack does not show.
+Such a function does what is usual only: locals that are bound, globals, attributes of runtime
+values and of native modules, arithmetic of numbers, operations with arguments of types that they
+had before. All else it leaves to the handlers: it puts on the stack what it holds and says where
+they go on. So its conditions have to be sufficient, not exact, and no frame of the kernel is
+entered while it holds what the stack does not show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..ops.spec import OpFunction, record
 from ..trace import Value
 from .frame import NULL, UNBOUND, Poison
 from .handlers import HANDLERS
+from .handlers.names import load_from_globals
 from .native import KNOWN
 from .objects import FAST, OPERATIONS
 
@@ -40,6 +42,7 @@ _NAMES: dict[str, Any] = {
     "Poison": Poison,
     "UNUSABLE": {type(UNBOUND), Poison},
     "Value": Value,
+    "load_from_globals": load_from_globals,
     "record": record,
 }
 
@@ -101,7 +104,7 @@ class _Statement:
         self.names = names
         self.held: list[str] = []
         self.loose: list[tuple[int, int]] = []
-        #: Expressions of globals and of operations.
+        #: Which expressions are globals, attributes of modules, operations.
         self.fetched: dict[str, str] = {}
         self.lines: list[str] = []
 
@@ -137,12 +140,23 @@ class _Statement:
     def _leave_if(self, condition: str) -> None:
         self.lines += (f"if {condition}:", f"    {self._leave()}")
 
+    @contextlib.contextmanager
+    def _where(self, condition: str) -> Iterator[None]:
+        """What is written inside happens where a condition holds, behind a look at the loads."""
+        self.lines.append(f"if {condition}:")
+        before, loose = len(self.lines), self.loose
+        self._settle()
+        yield
+        self.lines[before:] = [f"    {line}" for line in self.lines[before:]]
+        self.loose = loose
+
     def _settle(self, below: int | None = None) -> None:
         """Look at the loads (below a depth) now: what comes next must not be done twice."""
-        depths = [depth for _, depth in self.loose if below is None or depth < below]
-        if depths:
-            self._leave_if(" or ".join(f"{self.held[d]}.__class__ in UNUSABLE" for d in depths))
-            self.loose = [row for row in self.loose if row[1] not in depths]
+        found = [row for row in self.loose if below is None or row[1] < below]
+        if found:
+            unusable = [f"{self.held[depth]}.__class__ in UNUSABLE" for _, depth in found]
+            self._leave_if(" or ".join(unusable))
+            self.loose = self.loose[len(found) :]
 
     def _take(self, count: int) -> list[str]:
         """Pop expressions that have been looked at."""
@@ -183,10 +197,10 @@ class _Statement:
     def load_global(self, name: str) -> bool:
         value = f"v{self.pc}"
         self.lines.append(f"{value} = space.get({name!r})")
-        self._leave_if(
-            f"{value} is None or {value}.__class__ is Poison or "
-            f"(id(space), {name!r}) not in read"
-        )
+        unread = f"(id(space), {name!r}) not in read"
+        with self._where(f"{value} is None or {value}.__class__ is Poison or {unread}"):
+            self._at()
+            self.lines.append(f"{value} = load_from_globals(vm, frame, {name!r})")
         self.held.append(value)
         self.fetched[value] = "global"
         return True
@@ -196,13 +210,18 @@ class _Statement:
             return False
         self._settle(below=len(self.held) - 1)
         obj = self.held[-1]
-        if self.fetched.get(obj) == "global":
+        origin = self.fetched.get(obj)
+        if origin == "global":
             self._leave_if(f"{obj}.__class__ is not ModuleType or not KNOWN.get({obj}.__name__)")
+        elif origin == "attribute":
+            self._leave_if(f"not isinstance({obj}, type) or not KNOWN.get({obj}.__module__)")
         else:
             self._leave_if(f"not isinstance({obj}, Value)")
         self._take(1)
         self._at()
-        self._push(f"{obj}.{name}")
+        value = self._push(f"{obj}.{name}")
+        if origin == "global":
+            self.fetched[value] = "attribute"
         return True
 
     def load_method(self, name: str) -> bool:
@@ -258,10 +277,12 @@ class _Statement:
             return False
         self._settle(below=base)
         if self.fetched.get(function) != "operation":
-            self._leave_if(f"{function}.__class__ is not OpFunction")
+            with self._where(f"{function}.__class__ is not OpFunction"):
+                self.lines.append(self._leave())
         types = "".join(f"{arg}.__class__, " for arg in args)
         self.lines.append(f"known = {function}.known.get(({types}))")
-        self._leave_if("known is None")
+        with self._where("known is None"):
+            self.lines.append(self._leave())
         self._take(n + 2)
         self._at()
         given = "".join(f"{arg}, " for arg in args)
