@@ -84,7 +84,12 @@ def identifier(name: str) -> str:
 
 def kernel_name(trace: Trace) -> str:
     """The C symbol of a kernel: what the text defines and the runtime looks up."""
-    name = re.sub("__+", "_", _ascii(trace.name)).strip("_")
+    return _symbol(trace.name)
+
+
+@cache
+def _symbol(name: str) -> str:
+    name = re.sub("__+", "_", _ascii(name)).strip("_")
     if not name:
         return "kernel"
     if name[0].isdigit():

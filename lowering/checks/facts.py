@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from operator import attrgetter
 
 from ...tracer.language.types import BufferInfo
 from ...tracer.ops.spec import OpSpec
 from ...tracer.trace import Op, Trace
 from ..report import blocks, buffers
+
+_RESULT = attrgetter("result")
 
 
 class Facts:
@@ -29,13 +32,12 @@ class Facts:
     def _owners(self) -> set[int]:
         """The ids of the results that may have memory of their own."""
         kinds = {type(row.owner.type) for row in self.trace.buffers}
-        firsts = ((ops, ops[0].result) for ops in self._by_row.values())
-        return {
-            id(op.result)
-            for ops, first in firsts
-            if first is None or type(first.type) in kinds
-            for op in ops
-        }
+        found: set[int] = set()
+        for ops in self._by_row.values():
+            first = ops[0].result
+            if first is None or type(first.type) in kinds:
+                found.update(map(id, map(_RESULT, ops)))
+        return found
 
     def of(self, *specs: OpSpec) -> list[Op]:
         """The operations of some rows, those of outer blocks first."""

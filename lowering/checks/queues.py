@@ -318,6 +318,16 @@ def _also(hold: Hold) -> list[tuple[str, Site]]:
     return [] if hold.also is None else [("on another path this one", hold.also.site)]
 
 
+#: What is said of tensors that are left held, or enqueued.
+_LEFT = (
+    ("a tensor of {} is never freed", "call free_tensor, or enque it for its consumer"),
+    (
+        "a tensor enqueued to {} is never taken",
+        "the consumer calls deque and free_tensor once for each enque",
+    ),
+)
+
+
 def left_behind(walker: Walker, state: State) -> list[Finding]:
     """Tensors that are held or enqueued at the end of the kernel on every path.
 
@@ -327,27 +337,16 @@ def left_behind(walker: Walker, state: State) -> list[Finding]:
     for key, known in state.queues.items():
         if known is None or key in walker.suspect or key not in walker.queues:
             continue
-        what = describe(walker.queues[key])
-        for hold, op in known[1].items():
-            out.append(
+        for holds, (text, hint) in zip(known[1:], _LEFT, strict=True):
+            out += [
                 finding(
                     "AT0202",
-                    f"a tensor of {what} is never freed",
+                    text.format(describe(walker.queues[key])),
                     op.site,
                     notes=_also(hold),
                     severity="warning",
-                    hint="call free_tensor, or enque it for its consumer",
+                    hint=hint,
                 )
-            )
-        for hold, op in known[2].items():
-            out.append(
-                finding(
-                    "AT0202",
-                    f"a tensor enqueued to {what} is never taken",
-                    op.site,
-                    notes=_also(hold),
-                    severity="warning",
-                    hint="the consumer calls deque and free_tensor once for each enque",
-                )
-            )
+                for hold, op in holds.items()
+            ]
     return out

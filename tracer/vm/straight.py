@@ -7,9 +7,9 @@ step of each of these statements: from there on it does what follows, too.
 
 Such a function does what is usual only: locals that are bound, globals, attributes of runtime
 values and of native modules, arithmetic of numbers, operations with arguments of types that they
-had before. All else it leaves to the handlers: it puts on the stack what it holds and says where
-they go on. So its conditions have to be sufficient, not exact, and no frame of the kernel is
-entered while it holds what the stack does not show.
+had before, new runtime values. All else it leaves to the handlers: it puts on the stack what it
+holds and says where they go on. So its conditions have to be sufficient, not exact, and no frame of
+the kernel is entered while it holds what the stack does not show.
 """
 
 from __future__ import annotations
@@ -141,11 +141,10 @@ class _Statement:
         self.lines += (f"if {condition}:", f"    {self._leave()}")
 
     @contextlib.contextmanager
-    def _where(self, condition: str) -> Iterator[None]:
-        """What is written inside happens where a condition holds, behind a look at the loads."""
-        self.lines.append(f"if {condition}:")
+    def _under(self, header: str) -> Iterator[None]:
+        """What is written inside stands under a header; loads looked at there are so only there."""
+        self.lines.append(header)
         before, loose = len(self.lines), self.loose
-        self._settle()
         yield
         self.lines[before:] = [f"    {line}" for line in self.lines[before:]]
         self.loose = loose
@@ -198,7 +197,8 @@ class _Statement:
         value = f"v{self.pc}"
         self.lines.append(f"{value} = space.get({name!r})")
         unread = f"(id(space), {name!r}) not in read"
-        with self._where(f"{value} is None or {value}.__class__ is Poison or {unread}"):
+        with self._under(f"if {value} is None or {value}.__class__ is Poison or {unread}:"):
+            self._settle()
             self._at()
             self.lines.append(f"{value} = load_from_globals(vm, frame, {name!r})")
         self.held.append(value)
@@ -276,18 +276,32 @@ class _Statement:
         elif instance != "NULL":
             return False
         self._settle(below=base)
-        if self.fetched.get(function) != "operation":
-            with self._where(f"{function}.__class__ is not OpFunction"):
-                self.lines.append(self._leave())
+        if self.fetched.get(function) == "operation":
+            self._record(function, args)
+        else:
+            with self._under(f"if {function}.__class__ is OpFunction:"):
+                self._record(function, args)
+            with self._under("else:"):
+                self._settle()
+                self._leave_if(
+                    f"{function}.__class__ is not type or not issubclass({function}, Value)"
+                )
+                self._at()
+                self.lines.append(f"v{self.pc} = {function}({', '.join(args)})")
+        self._take(n + 2)
+        self.held.append(f"v{self.pc}")
+        return True
+
+    def _record(self, function: str, args: list[str]) -> None:
+        """A call of an operation whose overload is known from the types of the arguments."""
         types = "".join(f"{arg}.__class__, " for arg in args)
         self.lines.append(f"known = {function}.known.get(({types}))")
-        with self._where("known is None"):
+        with self._under("if known is None:"):
+            self._settle()
             self.lines.append(self._leave())
-        self._take(n + 2)
         self._at()
-        given = "".join(f"{arg}, " for arg in args)
-        self._push(f"record({function}.spec, known[0], ({given}) + known[1], vm)")
-        return True
+        given = f"({''.join(f'{arg}, ' for arg in args)}) + known[1]"
+        self.lines.append(f"v{self.pc} = record({function}.spec, known[0], {given}, vm)")
 
     def pop_top(self, arg: Any) -> bool:
         if not self.held:
