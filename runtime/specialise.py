@@ -66,7 +66,8 @@ class Specialisation:
         findings = self._findings
         first = findings is None
         if findings is None:
-            findings = _tracing()[1](self.trace)
+            _, check = _tracing()
+            findings = check(self.trace)
             findings.sort(key=lambda found: found.severity != "error")
             self._findings = findings
         if findings and findings[0].severity == "error":
@@ -139,7 +140,8 @@ def specialise(
         _argument(kernel, name, key, value)
         for name, key, value in zip(names, keys, values, strict=True)
     ]
-    result = _tracing()[0](kernel.fn, arguments, context.chip, context.options, kernel.name)
+    trace_function, _ = _tracing()
+    result = trace_function(kernel.fn, arguments, context.chip, context.options, kernel.name)
     found = Specialisation(result, names)
     if knobs.DUMP_DIR.raw() is not None:
         from .stages import dump_trace

@@ -25,7 +25,7 @@ from .loops import LoopTracer, is_tail
 from .merge import Mark
 from .native import ROOT, is_native
 from .options import Argument, TraceOptions, TraceResult
-from .program import program_of
+from .program import WHOLE, program_of
 from .ranges import RangeState, turns
 
 _GENERATOR = 0x20
@@ -247,7 +247,9 @@ class Machine(Recorder):
         """Run the kernel's own frame; `values` by parameter name, `bound` the leading ones."""
         code = fn.__code__
         self.guards.code(fn)
-        frame = Frame(program_of(code), fn, None, None)
+        program = program_of(code)
+        program.warm(WHOLE)
+        frame = Frame(program, fn, None, None)
         frame.is_kernel = True
         frame.jumps = frozenset([RETURNS])
         try:
@@ -309,7 +311,6 @@ class Machine(Recorder):
         ops: Any = iter(frame.ops)
         go_to = ops.__setstate__
         depth = frame.depth
-        frame.program.warm()
         if self.watched:
             frame.program.watch(step)
         caller, self.frame = self.frame, frame
@@ -391,6 +392,7 @@ class Machine(Recorder):
         if id(function) not in self.local_functions:
             self.guards.code(function)
         program = program_of(code)
+        program.warm(WHOLE)
         caller = self.frame
         frame = Frame(program, function, self.site(), caller)
         bind(frame, function, args, kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -11,9 +12,13 @@ from .flow import Flow
 from .handlers import HANDLERS, loop_header
 from .straight import straighten
 
-#: How often a program runs, or a loop of it goes round, before its straight code is made functions:
-#: about as often as it takes until they have saved what making them costs.
-WARM = 24
+#: How often a function is entered, or a loop goes round, before its straight code becomes
+#: functions: about as often as it takes until they would have saved what making them costs.
+WARM = 64
+#: What `Program.warm` calls the whole program.
+WHOLE = -1
+#: The heat of what has become functions.
+_DONE = -sys.maxsize
 
 
 class Program:
@@ -42,17 +47,28 @@ class Program:
         self.ops: list[tuple[int, Callable[..., Any], Any]] = [
             (k, *single) for k, single in enumerate(self.singles)
         ]
-        #: How often it has run; None when that does not matter any more.
-        self.heat: int | None = 0
+        #: How often it was entered and its loops went round, by header; None: no matter any more.
+        self.heat: dict[int, int] | None = {}
 
-    def warm(self) -> None:
-        """It runs, or one of its loops goes round, once more."""
-        if self.heat is not None:
-            self.heat += 1
-            if self.heat > WARM:
-                self.heat = None
-                for step in straighten(self.code):
-                    self.ops[step[0]] = step
+    def warm(self, header: int) -> None:
+        """The loop with this header goes round once more, or the `WHOLE` is entered."""
+        heat = self.heat
+        if heat is None:
+            return
+        times = heat[header] = heat.get(header, 0) + 1
+        if times <= WARM:
+            return
+        if header == WHOLE:
+            self.heat = None
+            first, last = 0, len(self.ops) - 1
+        else:
+            heat[header] = _DONE
+            first = last = header
+            for k, instr in enumerate(self.code.instrs):
+                if "JUMP" in instr.op and instr.arg == header:
+                    last = max(last, k)
+        for step in straighten(self.code, first, last + 1):
+            self.ops[step[0]] = step
 
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""

@@ -17,15 +17,26 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ops.spec import OpFunction, record
 from ..trace import Value
-from .frame import NULL, UNBOUND, Poison
-from .handlers import HANDLERS
+from .frame import NULL, UNBOUND, Frame, Poison
 from .handlers.names import load_from_globals
 from .native import KNOWN
 from .objects import FAST, OPERATIONS
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+def begin(vm: Machine, frame: Frame, place: int) -> int:
+    """The handlers do a statement from its beginning: there the step is the function itself."""
+    frame.pc = place
+    handler, arg = frame.program.singles[place]
+    handler(vm, frame, arg)
+    return place + 1
+
 
 #: A function for fewer instructions is not worth it.
 _SHORTEST = 3
@@ -42,16 +53,20 @@ _NAMES: dict[str, Any] = {
     "Poison": Poison,
     "UNUSABLE": {type(UNBOUND), Poison},
     "Value": Value,
+    "begin": begin,
     "load_from_globals": load_from_globals,
     "record": record,
 }
 
 
-def straighten(code: Any) -> list[tuple[int, Callable[..., Any], int]]:
-    """The steps for a decoded code object's straight code: place, function, number in it."""
+def straighten(code: Any, start: int, end: int) -> list[tuple[int, Callable[..., Any], int]]:
+    """The steps for straight code of a decoded code object: place, function, number in it.
+
+    start, end: the instructions to look at.
+    """
     stretches: list[list[_Statement]] = []
-    names, place = dict(_NAMES), 0
-    while place < len(code.instrs):
+    names, place = dict(_NAMES), start
+    while place < end:
         statement = _Statement(code, place, names)
         statement.write()
         if statement.pc - place < _SHORTEST:
@@ -129,11 +144,7 @@ class _Statement:
         """Go on with the handlers, at the first load that nothing has looked at, or here."""
         place, depth = self.loose[0] if self.loose else (self.pc, len(self.held))
         if place == self.start:
-            # Here the step is this function itself.
-            handler, arg = f"h{place}", f"a{place}"
-            instr = self.code.instrs[place]
-            self.names |= {handler: HANDLERS[instr.op], arg: instr.arg}
-            return f"frame.pc = {place}; {handler}(vm, frame, {arg}); return {place + 1}"
+            return f"return begin(vm, frame, {place})"
         push = f"frame.stack += ({', '.join(self.held[:depth])},); " if depth else ""
         return f"{push}return {place}"
 

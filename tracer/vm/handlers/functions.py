@@ -139,7 +139,7 @@ def get_iter(vm: Machine, frame: Frame, arg: Any) -> None:
 @handles("FOR_ITER")
 def for_iter(vm: Machine, frame: Frame, target: int) -> Any:
     iterator = frame.stack[-1]
-    frame.program.warm()
+    frame.program.warm(frame.pc - 1)
     if frame.stops:
         frame.stops = frame.program.flow.next_round(frame.pc - 1, frame.stops)
     if iterator.__class__ is RangeState:

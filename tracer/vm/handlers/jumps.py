@@ -28,7 +28,7 @@ def loop_header(vm: Machine, frame: Frame, arg: Any) -> Any:
         return STOP
     if frame.stops:
         frame.stops = frame.program.flow.next_round(frame.pc, frame.stops)
-    frame.program.warm()
+    frame.program.warm(frame.pc)
     vm.count_step("a loop decided while tracing")
     vm.journaling = True
     # A new dict: that of the code around an arm stays as it is.
