@@ -496,7 +496,7 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
         tracer = LoopTracer(vm, frame, loop, state, trial=True)
         result = tracer.trace()
         assert tracer.node is not None
-        if _unrolled_ops(tracer.node) * state.trips > vm.options.unroll_limit:
+        if _unrolls_to_more(tracer.node, vm.options.unroll_limit // state.trips):
             return result
         reason = NeedsUnroll("it is short", frame.site())
     except (NeedsUnroll, KernelError) as exc:
@@ -507,24 +507,27 @@ def for_range(vm: Machine, frame: Frame, state: RangeState, target: int) -> Any:
     return unroll_step(vm, frame, state, target)
 
 
-def _unrolled_ops(loop: Loop) -> int:
-    """Operations an iteration has when unrolled: what depends on the index alone is constant then.
+def _unrolls_to_more(loop: Loop, most: int) -> bool:
+    """Whether an iteration has more operations than so many when it is unrolled.
 
-    Views of tensors are no operations, they are written inside the calls that use them.
+    What depends on the index alone is constant then. Views of tensors are no operations, they are
+    written inside the calls that use them.
     """
     constant = {id(loop.index)}
     count = 0
     for node in walk(loop.body):
         if not isinstance(node, Op):
             continue
-        if not node.spec.pure:
-            count += 1
-        elif node.spec.family == "arith":
+        if node.spec.pure:
+            if node.spec.family != "arith":
+                continue
             if all(id(a) in constant for a in node.args if isinstance(a, Value)):
                 constant.add(id(node.result))
-            else:
-                count += 1
-    return count
+                continue
+        count += 1
+        if count > most:
+            return True
+    return False
 
 
 def unroll_step(vm: Machine, frame: Frame, state: RangeState, target: int) -> int | None:
