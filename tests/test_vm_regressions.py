@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,10 +18,11 @@ import pytest
 import asctrace as asc
 from asctrace.runtime.simulator import compile_trace, simulate
 from asctrace.tracer.chip import chip
-from asctrace.tracer.diagnostics import KernelError
+from asctrace.tracer.diagnostics import KernelError, span_of
 from asctrace.tracer.language import tensor
 from asctrace.tracer.language.dtypes import int32
 from asctrace.tracer.language.types import GlobalPointerType
+from asctrace.tracer.trace import Op
 from asctrace.tracer.vm import trace_function
 from asctrace.tracer.vm.options import Argument, TraceOptions
 
@@ -1256,3 +1258,119 @@ def test_place_of_an_argument_behind_a_method() -> None:
     (found,) = caught.value.findings
     assert found.message == "`late` is 'x' or 2, depending on a runtime value"
     assert found.spans[0].line == entry.__code__.co_firstlineno + 7
+
+
+def test_generators_run_on_from_where_they_are_asked() -> None:
+    def numbers(gm: Any) -> Any:
+        k = 0
+        while True:
+            gm.set_value(k, k)
+            k = k + 1
+            yield k
+
+    def entry(out: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        each = numbers(gm)
+        next(each)
+        next(each)
+
+    result = trace_function(
+        entry, [Argument("out", OUT)], chip("Ascend910B1"), TraceOptions(), "kernel"
+    )
+    sites = [op.site for op in result.trace.walk() if isinstance(op, Op) and len(op.args) == 3]
+    lines = [span_of(site[2]).line for site in sites[-2:]]  # type: ignore[union-attr, index]
+    assert lines == [entry.__code__.co_firstlineno + 4, entry.__code__.co_firstlineno + 5]
+
+
+class Patched(asc.GlobalTensor):
+    """A tensor of a kernel's own."""
+
+
+def test_methods_of_tensors_of_the_kernels_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry(out: Any) -> None:
+        gm = Patched()
+        gm.set_global_buffer(out)
+        gm.set_value(0, 5)
+
+    def one_more(self: Any, index: Any, value: Any) -> None:
+        asc.GlobalTensor.set_value(self, index, value + 1)
+
+    args = [Argument("out", OUT)]
+    first = trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    assert first.check()
+    monkeypatch.setattr(Patched, "set_value", one_more, raising=False)
+    second = trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    assert "GlobalTensor.set_value(%gm, 0, 5)" in first.trace.dump()
+    assert "GlobalTensor.set_value(%gm, 0, 6)" in second.trace.dump()
+    assert not first.check()
+
+
+class Base:
+    def value(self) -> int:
+        return 1
+
+
+class Derived(Base):
+    """Gets a method of its own later."""
+
+
+def test_a_method_that_is_overridden_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry(out: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        gm.set_value(0, Derived().value())
+
+    args = [Argument("out", OUT)]
+    first = trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    assert first.check()
+    monkeypatch.setattr(Derived, "value", lambda self: 2, raising=False)
+    assert not first.check()
+
+
+def test_poison_without_a_name_is_no_operand() -> None:
+    def operand(put: Any, n: Any, m: Any) -> None:
+        asc.GlobalTensor().set_value(0, "x" if n > 3 else 2)
+
+    def keyword(put: Any, n: Any, m: Any) -> None:
+        asc.GlobalTensor().set_value(0, value="x" if n > 3 else 2)
+
+    def bound(put: Any, n: Any, m: Any) -> None:
+        asc.GlobalTensor()["x" if n > 3 else 2 : 5]
+
+    def index(put: Any, n: Any, m: Any) -> None:
+        asc.GlobalTensor()["x" if n > 3 else 2]
+
+    for kernel in (operand, keyword, bound, index):
+        with pytest.raises(KernelError) as caught:
+            run(kernel, 1, 2)
+        (found,) = caught.value.findings
+        assert found.code == "AT0101"
+        assert found.message == "the value is 'x' or 2, depending on a runtime value"
+
+
+class Bits(list[int]):
+    """A list of a class of its own."""
+
+
+def test_overloads_go_by_the_value_of_lists_of_any_class() -> None:
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        pipe = asc.TPipe()
+        queue = asc.TQue(asc.TPosition.VECIN, 1)
+        pipe.init_buffer(queue, 1, 1024)
+        tile = queue.alloc_tensor(asc.int32)
+        asc.duplicate(tile, 1, Bits([1, 0]), 1, 1, 8)
+        asc.duplicate(tile, 1, Bits([1, 0, 5]), 1, 1, 8)
+
+    with pytest.raises(KernelError, match=r"AT0106: duplicate.*fits no overload"):
+        run(kernel)
+
+
+def test_what_only_says_to_be_a_tensor() -> None:
+    pretended = Mock(spec=asc.GlobalTensor)
+
+    def kernel(put: Any, n: Any, m: Any) -> None:
+        put(pretended)
+
+    with pytest.raises(KernelError, match=r"AT0106: .* fits no overload"):
+        run(kernel)

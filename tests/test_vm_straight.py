@@ -7,7 +7,7 @@ the handlers, so that its ways out are taken, too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +18,8 @@ from asctrace.tracer.diagnostics import KernelError
 from asctrace.tracer.language.dtypes import float32, int32
 from asctrace.tracer.language.types import GlobalPointerType
 from asctrace.tracer.trace import Op
-from asctrace.tracer.vm import trace_function
+from asctrace.tracer.vm import program, trace_function
+from asctrace.tracer.vm.dropped import step
 from asctrace.tracer.vm.options import Argument, TraceOptions
 from asctrace.tracer.vm.program import WARM, program_of
 from asctrace.tracer.vm.straight import straighten
@@ -107,6 +108,76 @@ def unwound(a: Any, b: Any) -> Any:
     return found
 
 
+class Last:
+    """Says in a log when it goes."""
+
+    def __init__(self, log: list[int]) -> None:
+        self.log = log
+
+    def __del__(self) -> None:
+        self.log.append(1)
+
+
+def dropped(a: Any, b: Any) -> Any:
+    log: list[int] = []
+    kept: Any = Last(log)
+    try:
+        moved(kept, a // b)
+    except (TypeError, ZeroDivisionError):
+        log.append(2)
+    kept = None
+    return log, kept
+
+
+class Alike(type):
+    """Classes that are compared and so cannot be hashed."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other
+
+
+class Strange(metaclass=Alike):
+    def plus(self, k: Any) -> Any:
+        return k * 2
+
+
+def strange(a: Any, b: Any) -> Any:
+    s = Strange()
+    c = moved(s, a)
+    d = s.plus(b)
+    return len(c), d
+
+
+class Liar:
+    """Takes itself for a number."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return int
+
+    def __add__(self, other: Any) -> Any:
+        return [other]
+
+
+def liar(a: Any, b: Any) -> Any:
+    c = Liar() + a
+    return c, b
+
+
+nameless = ModuleType("nameless")
+nameless.x = 3  # type: ignore[attr-defined]
+del nameless.__name__
+
+
+def of_module(a: Any, b: Any) -> Any:
+    c = a
+    try:
+        d = nameless.x + 1
+    except AttributeError:
+        d = c
+    return d
+
+
 VALUES: list[tuple[Any, Any]] = [
     (1, 2), (7, 3), (2.5, 2), (True, 4), (3, 0), (0, 0.0), ("x", 1), ("x", "yz"), ([1, 2], [3]),
     ([4, 5], 1), ({0: 1}, 0), (None, 1), (1, None), ((1, 2, 3), 1), (b"a", 0), (1 + 2j, 1),
@@ -116,7 +187,22 @@ VALUES: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(
     "function",
-    [add, nested, item, attribute, method, walrus, moved, called, unbound, missing, unwound],
+    [
+        add,
+        nested,
+        item,
+        attribute,
+        method,
+        walrus,
+        moved,
+        called,
+        unbound,
+        missing,
+        unwound,
+        dropped,
+        strange,
+        liar,
+    ],
 )
 def test_values(function: Callable[[Any, Any], Any]) -> None:
     def outcome(call: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
@@ -139,6 +225,35 @@ def test_values(function: Callable[[Any, Any], Any]) -> None:
             trace_function(entry, [], CHIP, TraceOptions(), "kernel")
         assert found == expected
     assert functions(function) > 0
+
+
+def test_module_without_a_name() -> None:
+    """A native module is known by its name: without one it fails, and where the author sees it."""
+
+    def entry() -> None:
+        found.append(of_module(1, 2))
+
+    for times in (NEVER, 0):
+        found: list[Any] = []
+        with warm_after(times):
+            trace_function(entry, [], CHIP, TraceOptions(), "kernel")
+        assert found == [1]
+
+
+def test_globals_that_are_more_than_a_dict() -> None:
+    class Names(dict[str, Any]):
+        def __getitem__(self, key: str) -> Any:
+            value = super().__getitem__(key)
+            return value + 100 if key == "number" else value
+
+    names = Names(number=5, found=[])
+    exec("def entry():\n    a = number + 0\n    b = number + 0\n    found.append((a, b))", names)
+    entry = names["entry"]
+    for times in (NEVER, 0):
+        with warm_after(times):
+            trace_function(entry, [], CHIP, TraceOptions(), "kernel")
+    entry()
+    assert names["found"] == [(105, 105)] * 3
 
 
 # -- runtime values ------------------------------------------------------------------------------
@@ -334,6 +449,29 @@ def test_a_loop_becomes_warm_while_it_runs() -> None:
         trace_function(entry, [], CHIP, TraceOptions(), "kernel")
     assert found == [2 * WARM * (2 * WARM - 1)]
     assert functions(entry) > 0
+
+
+def test_watched_while_functions_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when one thread traces a function and another one comes to a generator in it."""
+
+    def entry() -> None:
+        k = 1
+        total = k + 1
+        found.append(total)
+
+    def meanwhile(*args: Any) -> Any:
+        made.append(straighten(*args))
+        program_of(entry.__code__).watch(step)
+        return made[-1]
+
+    found: list[int] = []
+    made: list[Any] = []
+    monkeypatch.setattr(program, "straighten", meanwhile)
+    with warm_after(0):
+        trace_function(entry, [], CHIP, TraceOptions(), "kernel")
+    assert found == [2]
+    assert made[0] != []
+    assert {op[1] for op in program_of(entry.__code__).ops} == {step}
 
 
 def test_a_watched_program_has_single_steps() -> None:

@@ -284,7 +284,7 @@ def swap_current(recorder: Recorder | None) -> Recorder | None:
 
 def describe(value: Any) -> str:
     """A short text for a value in messages: its Python name if known, its type, its place."""
-    if not isinstance(value, Value):
+    if not issubclass(type(value), Value):
         return repr(value)
     name = f"`{value.name}` " if value.name else ""
     span = span_of(value.node.site) if value.node is not None else None

@@ -339,12 +339,13 @@ KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 #: Types of arguments whose value, not only their type, decides the overload.
-_BY_VALUE: set[type] = {list, tuple}
+_by_value: tuple[type, ...] = (list, tuple)
 
 
 def depends_on_value(cls: type) -> type:
     """Class decorator: values of this class differ in what they fit (runtime scalars)."""
-    _BY_VALUE.add(cls)
+    global _by_value
+    _by_value = (*_by_value, cls)
     return cls
 
 
@@ -411,7 +412,7 @@ class OpFunction:
             if found is not None:
                 return record(self.spec, found[0], args + found[1], recorder)
             form, bound = self._match(recorder, args)
-            if _BY_VALUE.isdisjoint(types) and not any(map(_is_changed, args)):
+            if not any(isinstance(arg, _by_value) or _is_changed(arg) for arg in args):
                 self.known[types] = (form, bound[len(args) :])
         else:
             form, bound = self._bind(recorder, args, kwargs)
@@ -527,7 +528,7 @@ def _misfits(
 
 def _short(value: Any) -> str:
     """An argument in the line of a call: its name, if it has one."""
-    if not isinstance(value, Value):
+    if not issubclass(type(value), Value):
         return repr(value)
     return value.name or str(value.type)
 

@@ -65,7 +65,7 @@ def call(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return function(*args, **kwargs)
     if kind is MethodType:
         return call(vm, function.__func__, (function.__self__, *args), kwargs)
-    for arg in args:
+    for arg in (*args, *kwargs.values()) if kwargs else args:
         if arg.__class__ is Poison:
             raise arg.fail(vm.site())
     if kind is OpFunction or kind is BoundOp:

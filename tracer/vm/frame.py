@@ -162,8 +162,7 @@ class Frame:
         self.slots: list[Any] = [UNBOUND] * program.slot_count
         self.stack: list[Any] = []
         self.pc = 0
-        self.parent = parent
-        self.parent_frame = parent_frame
+        self.called_from(parent, parent_frame)
         self.stops: frozenset[int] = frozenset()
         self.jumps: frozenset[int] = frozenset()
         self.pending: list[Path] = []
@@ -172,9 +171,14 @@ class Frame:
         self.retval: Any = None
         self.names: dict[str, Any] | None = None
         self.set_at: dict[int, int] = {}
-        self.sites: dict[int, Site] = {}
         self.snapshots: dict[int, Any] = {}
         self.is_kernel = False
+
+    def called_from(self, parent: Site, parent_frame: Any) -> None:
+        """Where it runs on, which is another place each time for a generator."""
+        self.parent = parent
+        self.parent_frame = parent_frame
+        self.sites: dict[int, Site] = {}
 
     def site(self) -> Site:
         """The place being executed."""

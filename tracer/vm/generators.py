@@ -115,7 +115,7 @@ class VMGenerator:
             )
         if vm.journaling:
             vm.touch(self)
-        frame.parent, frame.parent_frame = vm.site(), vm.frame
+        frame.called_from(vm.site(), vm.frame)
         forget_turns(frame)
         # The handlers around a `yield` count the value it gives, also when it raises instead.
         frame.stack.append(value)

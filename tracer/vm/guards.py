@@ -107,7 +107,7 @@ class Guards:
 
         AT0115 for a runtime value that another trace left behind.
         """
-        if isinstance(value, Value):
+        if issubclass(type(value), Value):
             self._refuse_foreign(value)
             return
         if _is_mutable(value):
@@ -125,7 +125,7 @@ class Guards:
         inner = value.values() if isinstance(value, dict) else value
         if isinstance(value, list | tuple | dict | set):
             for item in inner:
-                if isinstance(item, Value):
+                if issubclass(type(item), Value):
                     self._refuse_foreign(item)
                 elif _is_mutable(item) and id(item) not in self.outer:
                     self._remember(item)

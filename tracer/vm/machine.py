@@ -27,6 +27,7 @@ from .native import ROOT, is_native
 from .options import Argument, TraceOptions, TraceResult
 from .program import WHOLE, program_of
 from .ranges import RangeState, turns
+from .straight import forget_held
 
 _GENERATOR = 0x20
 _VARARGS = 0x04
@@ -223,11 +224,16 @@ class Machine(Recorder):
         return module == _PYBUILTINS or not is_native(module)
 
     def guard_class(self, cls: type, name: str, found: Any) -> None:
-        """A method was looked up on a class that lives outside."""
+        """A method was looked up on a class: guarded where it, or what it inherits from, is outer.
+
+        What is found through a class changes with all that this inherits from.
+        """
         for base in cls.__mro__:
+            outer = id(base) not in self.local_classes and not is_native(base.__module__)
+            if outer and getattr(base, name, None) is found:
+                self.guards.attribute(base, name, found)
+                return
             if name in base.__dict__:
-                if id(base) not in self.local_classes and not is_native(base.__module__):
-                    self.guards.attribute(base, name, found)
                 return
 
     # -- exceptions ------------------------------------------------------------------------------
@@ -358,6 +364,7 @@ class Machine(Recorder):
 
     def _unwind(self, frame: Frame, exc: BaseException) -> int:
         """Go to the handler of the current instruction, or raise on."""
+        forget_held(exc)
         if id(exc) not in self.exception_sites:
             self.exception_sites[id(exc)] = (exc, frame.site())
         handler = frame.code.handlers[frame.pc]

@@ -204,7 +204,10 @@ def get_item(vm: Machine, container: Any, index: Any) -> Any:
         value = container[index]
         return _checked(vm, value) if value.__class__ is Poison else value
     if isinstance(container, Value):
-        return container[index]  # type: ignore[index]
+        if index.__class__ is slice:
+            for part in (index.start, index.stop, index.step):
+                _checked(vm, part)
+        return container[_checked(vm, index)]  # type: ignore[index]
     method = _own(vm, container, "__getitem__")
     if method is not None:
         return vm.call(method, (container, index))
@@ -239,14 +242,18 @@ def get_attr(vm: Machine, obj: Any, name: str) -> Any:
         return getattr(obj, name)
     if cls is ModuleType:
         value = getattr(obj, name)
-        if not is_native(obj.__name__):
+        if is_native(obj.__name__):
+            UNGUARDED[id(obj)] = obj
+        else:
             vm.guards.attribute(obj, name, value)
         return value
     if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         return getattr(obj, name)
     if isinstance(obj, type):
         value = getattr(obj, name)
-        if id(obj) not in vm.local_classes and not is_native(obj.__module__):
+        if is_native(obj.__module__):
+            UNGUARDED[id(obj)] = obj
+        elif id(obj) not in vm.local_classes:
             vm.guards.attribute(obj, name, getattr(obj, name) if _stable(value) else value)
         return value
     return _instance_attr(vm, obj, cls, name)
@@ -285,7 +292,9 @@ def _has_fallback(vm: Machine, cls: type) -> bool:
     return vm.is_interpreted(type_lookup(cls, "__getattr__"))
 
 
-#: Operations that are methods of proxies, by class and name, as they were looked up.
+#: Native modules and classes whose attributes were asked for, by id.
+UNGUARDED: dict[int, Any] = {}
+#: Operations that are methods of native proxies, by class and name, as they were looked up.
 OPERATIONS: dict[tuple[type, str], OpFunction] = {}
 
 
@@ -296,9 +305,13 @@ def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
         found = OPERATIONS.get((cls, name))
         if found is None:
             found = type_lookup(cls, name)
+            native = is_native(cls.__module__)
+            if not native:
+                vm.guard_class(cls, name, found)
             if type(found) is not OpFunction:
                 return getattr(obj, name), NULL
-            OPERATIONS[cls, name] = found
+            if native:
+                OPERATIONS[cls, name] = found
         return found, obj
     if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -25,9 +26,13 @@ class Program:
     """A code object ready to run: handlers with their arguments, and its control flow.
 
     `singles` has one step an instruction, `ops` what the run loop takes, each with its place.
+    Threads that trace the same function have one program.
     """
 
-    __slots__ = ("_first_free", "_flow", "code", "heat", "name", "ops", "singles", "slot_count")
+    __slots__ = (
+        "_first_free", "_flow", "_lock", "_watched", "code", "heat", "name", "ops", "singles",
+        "slot_count",
+    )  # fmt: skip
 
     def __init__(self, code: Any) -> None:
         self.code = code
@@ -49,6 +54,8 @@ class Program:
         ]
         #: How often it was entered and its loops went round, by header; None: no matter any more.
         self.heat: dict[int, int] | None = {}
+        self._lock = threading.Lock()
+        self._watched = False
 
     def warm(self, header: int) -> None:
         """The loop with this header goes round once more, or the `WHOLE` is entered."""
@@ -67,8 +74,10 @@ class Program:
             for k, instr in enumerate(self.code.instrs):
                 if "JUMP" in instr.op and instr.arg == header:
                     last = max(last, k)
-        for step in straighten(self.code, first, last + 1):
-            self.ops[step[0]] = step
+        steps = straighten(self.code, first, last + 1)
+        with self._lock:
+            for step in () if self._watched else steps:
+                self.ops[step[0]] = step
 
     def is_free(self, slot: int) -> bool:
         """Whether a slot holds a cell of the closure."""
@@ -76,9 +85,10 @@ class Program:
 
     def watch(self, step: Callable[..., Any]) -> None:
         """From now on run each instruction by `step`, also where a run is under way."""
-        if self.ops[0][1] is not step:
-            self.heat = None
-            self.ops[:] = [(k, step, single) for k, single in enumerate(self.singles)]
+        with self._lock:
+            if not self._watched:
+                self._watched, self.heat = True, None
+                self.ops[:] = [(k, step, single) for k, single in enumerate(self.singles)]
 
     @property
     def flow(self) -> Flow:

@@ -16,15 +16,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..ops.spec import OpFunction, record
 from ..trace import Value
 from .frame import NULL, UNBOUND, Frame, Poison
 from .handlers.names import load_from_globals
-from .native import KNOWN
-from .objects import FAST, OPERATIONS
+from .objects import FAST, OPERATIONS, UNGUARDED
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -38,6 +36,15 @@ def begin(vm: Machine, frame: Frame, place: int) -> int:
     return place + 1
 
 
+def forget_held(exc: BaseException) -> None:
+    """What a function held when an exception left it is as gone as what the stack loses."""
+    trace = exc.__traceback__
+    if trace is not None and trace.tb_next is not None:
+        frame = trace.tb_next.tb_frame
+        if frame.f_globals.get("__name__") == __name__:
+            frame.clear()
+
+
 #: A function for fewer instructions is not worth it.
 _SHORTEST = 3
 
@@ -45,13 +52,12 @@ _SHORTEST = 3
 _NAMES: dict[str, Any] = {
     "__name__": __name__,
     "FAST": FAST,
-    "KNOWN": KNOWN,
-    "ModuleType": ModuleType,
     "NULL": NULL,
     "OPERATIONS": OPERATIONS,
     "OpFunction": OpFunction,
     "Poison": Poison,
-    "UNUSABLE": {type(UNBOUND), Poison},
+    "UNBOUND": UNBOUND,
+    "UNGUARDED": UNGUARDED,
     "Value": Value,
     "begin": begin,
     "load_from_globals": load_from_globals,
@@ -94,8 +100,9 @@ def _function(stretch: list[_Statement]) -> list[str]:
         f"def {_name(stretch)}(vm, frame, first):",
         "    slots = frame.slots",
         "    set_at = frame.set_at",
-        "    space = frame.globals",
-        "    read = vm.guards.items",
+        "    space, read = frame.globals, vm.guards.items",
+        "    if space.__class__ is not dict:",
+        "        space = {}",
     ]
     for k, statement in enumerate(stretch):
         lines.append(f"    if first <= {k}:")
@@ -119,7 +126,7 @@ class _Statement:
         self.names = names
         self.held: list[str] = []
         self.loose: list[tuple[int, int]] = []
-        #: Which expressions are globals, attributes of modules, operations.
+        #: Which expressions are globals or reached from one, and which operations.
         self.fetched: dict[str, str] = {}
         self.lines: list[str] = []
 
@@ -164,8 +171,8 @@ class _Statement:
         """Look at the loads (below a depth) now: what comes next must not be done twice."""
         found = [row for row in self.loose if below is None or row[1] < below]
         if found:
-            unusable = [f"{self.held[depth]}.__class__ in UNUSABLE" for _, depth in found]
-            self._leave_if(" or ".join(unusable))
+            held = [self.held[depth] for _, depth in found]
+            self._leave_if(" or ".join(f"{v} is UNBOUND or {v}.__class__ is Poison" for v in held))
             self.loose = self.loose[len(found) :]
 
     def _take(self, count: int) -> list[str]:
@@ -221,18 +228,16 @@ class _Statement:
             return False
         self._settle(below=len(self.held) - 1)
         obj = self.held[-1]
-        origin = self.fetched.get(obj)
-        if origin == "global":
-            self._leave_if(f"{obj}.__class__ is not ModuleType or not KNOWN.get({obj}.__name__)")
-        elif origin == "attribute":
-            self._leave_if(f"not isinstance({obj}, type) or not KNOWN.get({obj}.__module__)")
+        fetched = obj in self.fetched
+        if fetched:
+            self._leave_if(f"UNGUARDED.get(id({obj})) is not {obj}")
         else:
             self._leave_if(f"not isinstance({obj}, Value)")
         self._take(1)
         self._at()
         value = self._push(f"{obj}.{name}")
-        if origin == "global":
-            self.fetched[value] = "attribute"
+        if fetched:
+            self.fetched[value] = "global"
         return True
 
     def load_method(self, name: str) -> bool:
@@ -240,7 +245,9 @@ class _Statement:
             return False
         obj = self.held[-1]
         function = f"v{self.pc}"
-        self.lines.append(f"{function} = OPERATIONS.get(({obj}.__class__, {name!r}))")
+        self._at()
+        found = f"OPERATIONS.get(({obj}.__class__, {name!r}))"
+        self.lines.append(f"{function} = {found} if isinstance({obj}, Value) else None")
         self._leave_if(f"{function} is None")
         self._take(1)
         self.held += (function, obj)
@@ -252,9 +259,9 @@ class _Statement:
             return False
         self._settle(below=len(self.held) - 2)
         left, right = self.held[-2:]
-        self._leave_if(f"{left}.__class__ not in FAST or {right}.__class__ not in FAST")
-        self._take(2)
         self._at()
+        self._leave_if(f"type({left}) not in FAST or type({right}) not in FAST")
+        self._take(2)
         self._push(f"{left} {op} {right}")
         return True
 
@@ -306,11 +313,11 @@ class _Statement:
     def _record(self, function: str, args: list[str]) -> None:
         """A call of an operation whose overload is known from the types of the arguments."""
         types = "".join(f"{arg}.__class__, " for arg in args)
+        self._at()
         self.lines.append(f"known = {function}.known.get(({types}))")
         with self._under("if known is None:"):
             self._settle()
             self.lines.append(self._leave())
-        self._at()
         given = f"({''.join(f'{arg}, ' for arg in args)}) + known[1]"
         self.lines.append(f"v{self.pc} = record({function}.spec, known[0], {given}, vm)")
 

@@ -10,7 +10,7 @@ from ...diagnostics import error
 from ...ops.spec import OpFunction
 from .. import protocols
 from ..calls import call as call_any
-from ..frame import NULL, RETURN, YIELD, Frame
+from ..frame import NULL, RETURN, YIELD, Frame, Poison
 from ..generators import VMGenerator, advance
 from ..loops import for_range
 from ..ranges import RangeState
@@ -50,7 +50,7 @@ def call(vm: Machine, frame: Frame, n: int) -> None:
         args = tuple(given)
     else:
         args = (instance, *given)
-    if function.__class__ is OpFunction:
+    if function.__class__ is OpFunction and Poison not in map(type, args):
         stack.append(function.apply(vm, args))
     else:
         stack.append(call_any(vm, function, args, _NO_KEYWORDS))
