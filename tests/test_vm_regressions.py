@@ -1307,25 +1307,92 @@ def test_methods_of_tensors_of_the_kernels_own(monkeypatch: pytest.MonkeyPatch) 
 
 
 class Base:
+    """What a kernel asks of a class; `Derived` has it by inheritance."""
+
+    def __init__(self) -> None:
+        self.made = 1
+
+    def method(self) -> int:
+        return 1
+
+    @property
     def value(self) -> int:
         return 1
 
+    @classmethod
+    def of_class(cls) -> int:
+        return 1
+
+    @staticmethod
+    def alone() -> int:
+        return 1
+
+    def __getattr__(self, name: str) -> int:
+        return 1
+
+    def __add__(self, other: Any) -> int:
+        return 1
+
+    def __getitem__(self, key: Any) -> int:
+        return 1
+
+    def __call__(self) -> int:
+        return 1
+
+    def __len__(self) -> int:
+        return 1
+
+    def __contains__(self, item: Any) -> bool:
+        return True
+
+    def __lt__(self, other: Any) -> bool:
+        return True
+
 
 class Derived(Base):
-    """Gets a method of its own later."""
+    """Gets methods of its own later."""
 
 
-def test_a_method_that_is_overridden_later(monkeypatch: pytest.MonkeyPatch) -> None:
+GUARDED: dict[str, Callable[[Any], Any]] = {
+    "__init__": lambda d: Derived().made,
+    "method": lambda d: d.method(),
+    "value": lambda d: d.value,
+    "of_class": lambda d: d.of_class() + Derived.of_class(),
+    "alone": lambda d: d.alone(),
+    "__getattr__": lambda d: d.anything,
+    "__add__": lambda d: d + 1,
+    "__getitem__": lambda d: d[0],
+    "__call__": lambda d: d(),
+    "__len__": lambda d: len(d) if d else 0,
+    "__contains__": lambda d: 1 in d,
+    "__lt__": lambda d: d < 1,
+}
+
+
+@pytest.mark.parametrize("where", [Base, Derived])
+@pytest.mark.parametrize("name", GUARDED)
+def test_classes_that_change_later(name: str, where: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    use, derived = GUARDED[name], Derived()
+
     def entry(out: Any) -> None:
         gm = asc.GlobalTensor()
         gm.set_global_buffer(out)
-        gm.set_value(0, Derived().value())
+        gm.set_value(0, int(use(derived)))
 
     args = [Argument("out", OUT)]
     first = trace_function(entry, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    names: dict[str, Any] = {}
+    condition = " and ".join(first.check.condition(lambda obj: _named(names, obj)))
     assert first.check()
-    monkeypatch.setattr(Derived, "value", lambda self: 2, raising=False)
+    assert eval(condition, names)
+    monkeypatch.setattr(where, name, lambda self, *rest: 2, raising=False)
     assert not first.check()
+    assert not eval(condition, names)
+
+
+def _named(names: dict[str, Any], obj: Any) -> str:
+    names[f"v{len(names)}"] = obj
+    return f"v{len(names) - 1}"
 
 
 def test_poison_without_a_name_is_no_operand() -> None:

@@ -21,7 +21,6 @@ from ..trace import Value
 from .frame import Frame, Poison
 from .heap import KINDS
 from .native import is_native
-from .objects import type_lookup
 from .special import SPECIAL, call_special
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def call(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str, An
         return call(vm, function.func, function.args + args, {**function.keywords, **kwargs})
     if getattr(kind, "is_asctrace_kernel", False):
         return call(vm, function.fn, args, kwargs)
-    method = type_lookup(kind, "__call__")
+    method = vm.lookup(kind, "__call__")
     if vm.is_interpreted(method):
         return vm.enter(method, (function, *args), kwargs)
     return _native(vm, function, args, kwargs)
@@ -127,13 +126,13 @@ def _native(vm: Machine, function: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _instantiate(vm: Machine, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    init: Any = type_lookup(cls, "__init__")
-    new: Any = type_lookup(cls, "__new__")
+    init: Any = vm.lookup(cls, "__init__")
+    new: Any = vm.lookup(cls, "__new__")
     if init is object.__init__ and new is object.__new__ and type(cls) is type:
         return _born(vm, cls(*args, **kwargs))
     if is_native(cls.__module__) or issubclass(cls, Value):
         return cls(*args, **kwargs)
-    maker = type_lookup(type(cls), "__call__")
+    maker = vm.lookup(type(cls), "__call__")
     if vm.is_interpreted(maker):
         return vm.enter(maker, (cls, *args), kwargs)
     new = new.__func__ if isinstance(new, staticmethod) else new

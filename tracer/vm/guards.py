@@ -54,16 +54,27 @@ def same(now: Any, then: Any) -> bool:
 _PLAIN = {int, bool, float, str, bytes, complex, tuple, frozenset}
 
 
+def type_lookup(cls: type, name: str) -> Any:
+    """A class attribute by the method resolution order, without binding; None if absent."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
 class Guards:
     """Collects reads while tracing; `checker` makes the function that a launch calls."""
 
-    __slots__ = ("_root", "_site", "attributes", "cells", "codes", "items", "outer", "values")
+    __slots__ = (
+        "_root", "_site", "attributes", "cells", "codes", "items", "lookups", "outer", "values",
+    )  # fmt: skip
 
     def __init__(self, root: Block, site: Callable[[], Site]) -> None:
         self._site = site
         self._root = root
         self.items: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.attributes: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.lookups: dict[tuple[int, str], tuple[type, str, Any]] = {}
         self.cells: dict[int, tuple[CellType, Any]] = {}
         self.codes: dict[int, tuple[FunctionType, Any, Any, Any]] = {}
         self.values: dict[int, tuple[Any, Any]] = {}
@@ -87,6 +98,10 @@ class Guards:
         if key not in self.attributes:
             self.attributes[key] = (obj, name, value)
             self.note(value)
+
+    def lookup(self, cls: type, name: str, found: Any) -> None:
+        """`type_lookup` was asked for something of an outer class."""
+        self.lookups.setdefault((id(cls), name), (cls, name, found))
 
     def cell(self, cell: CellType, value: Any) -> None:
         """A closure cell was read."""
@@ -162,6 +177,7 @@ class Guards:
             tuple(self.codes.values()),
             tuple(self.cells.values()),
             tuple(self.attributes.values()),
+            tuple(self.lookups.values()),
             tuple(self.values.values()),
         )
 
@@ -169,7 +185,7 @@ class Guards:
 class Check:
     """Whether what a trace read is still the same: called, or as a condition to compile."""
 
-    __slots__ = ("attributes", "cells", "codes", "items", "values")
+    __slots__ = ("attributes", "cells", "codes", "items", "lookups", "values")
 
     def __init__(
         self,
@@ -177,12 +193,14 @@ class Check:
         codes: tuple[tuple[FunctionType, Any, Any, Any], ...] = (),
         cells: tuple[tuple[CellType, Any], ...] = (),
         attributes: tuple[tuple[Any, str, Any], ...] = (),
+        lookups: tuple[tuple[type, str, Any], ...] = (),
         values: tuple[tuple[Any, Any], ...] = (),
     ) -> None:
         self.items = items
         self.codes = codes
         self.cells = cells
         self.attributes = attributes
+        self.lookups = lookups
         self.values = values
 
     def __call__(self) -> bool:
@@ -209,6 +227,8 @@ class Check:
             now = getattr(obj, name, _MISSING)
             if now is not then and not same(now, then):
                 return False
+        if any(type_lookup(cls, name) is not then for cls, name, then in self.lookups):
+            return False
         return all(freeze(obj) == then for obj, then in self.values)
 
     def condition(self, bind: Callable[[Any], str]) -> list[str]:
@@ -230,6 +250,10 @@ class Check:
         parts += [
             f"{bind(getattr)}({bind(obj)}, {name!r}, {missing}) is {bind(then)}"
             for obj, name, then in self.attributes
+        ]
+        parts += [
+            f"{bind(type_lookup)}({bind(cls)}, {name!r}) is {bind(then)}"
+            for cls, name, then in self.lookups
         ]
         parts += [f"{bind(freeze)}({bind(obj)}) == {bind(then)}" for obj, then in self.values]
         return parts

@@ -19,11 +19,12 @@ from .calls import bind, call
 from .control import Snapshot, end_of_run, resolve, run_guarded
 from .dropped import Watched, close_dropped, step
 from .frame import RETURN, RETURNS, UNBOUND, DeadEnd, Frame, Path, Restart, Signal
-from .guards import Guards
+from .guards import Guards, type_lookup
 from .heap import Heap, read_state, what_is
 from .loops import LoopTracer, is_tail
 from .merge import Mark
 from .native import ROOT, is_native
+from .objects import HEAP_TYPE
 from .options import Argument, TraceOptions, TraceResult
 from .program import WHOLE, program_of
 from .ranges import RangeState, turns
@@ -223,18 +224,19 @@ class Machine(Recorder):
         module = function.__globals__.get("__name__")
         return module == _PYBUILTINS or not is_native(module)
 
-    def guard_class(self, cls: type, name: str, found: Any) -> None:
-        """A method was looked up on a class: guarded where it, or what it inherits from, is outer.
+    def lookup(self, cls: type, name: str) -> Any:
+        """What objects of a class have under a name, unbound; None if nothing.
 
-        What is found through a class changes with all that this inherits from.
+        Guarded where the class, or what it inherits from, lives outside.
         """
-        for base in cls.__mro__:
-            outer = id(base) not in self.local_classes and not is_native(base.__module__)
-            if outer and getattr(base, name, None) is found:
-                self.guards.attribute(base, name, found)
-                return
-            if name in base.__dict__:
-                return
+        if cls.__flags__ & HEAP_TYPE:
+            for base in cls.__mro__:
+                if id(base) not in self.local_classes:
+                    if not is_native(base.__module__):
+                        self.guards.lookup(base, name, type_lookup(base, name))
+                    if base is cls:
+                        break
+        return type_lookup(cls, name)
 
     # -- exceptions ------------------------------------------------------------------------------
 

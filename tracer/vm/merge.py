@@ -21,8 +21,8 @@ from ..language.scalar import Scalar, Sign, convert
 from ..language.types import GlobalPointerType, GlobalTensorType, LocalTensorType
 from ..trace import Assign, Block, Declare, Node, Value
 from .frame import RETURNS, UNBOUND, Frame, Path, Poison, Widen
+from .guards import type_lookup
 from .heap import INSTANCE, Advanced, Entry, Kind, kind_of, what_is
-from .objects import type_lookup
 
 if TYPE_CHECKING:
     from .loops import LoopTracer

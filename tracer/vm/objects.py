@@ -16,6 +16,7 @@ from ..language.scalar import Scalar
 from ..ops.spec import OpFunction
 from ..trace import Value, describe
 from .frame import NULL, Poison
+from .guards import type_lookup
 from .native import is_native
 
 if TYPE_CHECKING:
@@ -46,18 +47,12 @@ _COMPARISONS = {
 _METHODS = {op: (f"__{n}__", f"__r{n}__") for op, n in _NAMES.items()} | _COMPARISONS
 _UNARY_NAMES = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
+#: Flag of the types of classes that Python code made, among others.
+HEAP_TYPE = 1 << 9
 #: Types whose operators never run kernel code.
 PLAIN = {int, float, bool, str, bytes, complex, type(None), slice, Scalar}
 #: Types whose operators CPython's own functions apply.
 FAST = {int, float, bool, Scalar}
-
-
-def type_lookup(cls: type, name: str) -> Any:
-    """A class attribute by the method resolution order, without binding; None if absent."""
-    for base in cls.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
 
 
 def order_of(keys: list[Any], reverse: Any) -> list[int]:
@@ -68,13 +63,10 @@ def order_of(keys: list[Any], reverse: Any) -> list[int]:
 def _own(vm: Machine, obj: Any, name: str) -> FunctionType | None:
     """An operator method of the kernel's own classes, or None."""
     cls = type(obj)
-    if cls in PLAIN or not cls.__flags__ & _HEAP_TYPE:
+    if cls in PLAIN or not cls.__flags__ & HEAP_TYPE:
         return None
-    found = type_lookup(cls, name)
+    found = vm.lookup(cls, name)
     return found if vm.is_interpreted(found) else None
-
-
-_HEAP_TYPE = 1 << 9
 
 
 def _are_alike(a: Any, b: Any) -> bool:
@@ -247,27 +239,29 @@ def get_attr(vm: Machine, obj: Any, name: str) -> Any:
         else:
             vm.guards.attribute(obj, name, value)
         return value
-    if not cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
+    if not cls.__flags__ & HEAP_TYPE and not isinstance(obj, type):
         return getattr(obj, name)
     if isinstance(obj, type):
         value = getattr(obj, name)
         if is_native(obj.__module__):
             UNGUARDED[id(obj)] = obj
         elif id(obj) not in vm.local_classes:
-            vm.guards.attribute(obj, name, getattr(obj, name) if _stable(value) else value)
+            if type(value) is MethodType:
+                # Bound anew each time.
+                vm.lookup(obj, name)
+            else:
+                vm.guards.attribute(obj, name, value)
         return value
     return _instance_attr(vm, obj, cls, name)
 
 
-def _stable(value: Any) -> bool:
-    return not isinstance(value, MethodType)
-
-
 def _instance_attr(vm: Machine, obj: Any, cls: type, name: str) -> Any:
     found = type_lookup(cls, name)
+    if found is not None:
+        vm.lookup(cls, name)
     if type(found) is property and vm.is_interpreted(found.fget):
         return vm.call(found.fget, (obj,))
-    getter = type_lookup(cls, "__getattribute__")
+    getter = vm.lookup(cls, "__getattribute__")
     if vm.is_interpreted(getter):
         return vm.call(getter, (obj, name))
     try:
@@ -275,7 +269,7 @@ def _instance_attr(vm: Machine, obj: Any, cls: type, name: str) -> Any:
             getattr(obj, name) if not _has_fallback(vm, cls) else object.__getattribute__(obj, name)
         )
     except AttributeError:
-        fallback = type_lookup(cls, "__getattr__")
+        fallback = vm.lookup(cls, "__getattr__")
         if vm.is_interpreted(fallback):
             return vm.call(fallback, (obj, name))
         raise
@@ -283,13 +277,11 @@ def _instance_attr(vm: Machine, obj: Any, cls: type, name: str) -> Any:
         raise value.fail(vm.site())
     if id(obj) in vm.guards.outer and not isinstance(value, MethodType):
         vm.guards.attribute(obj, name, value)
-    if isinstance(found, FunctionType):
-        vm.guard_class(cls, name, found)
     return value
 
 
 def _has_fallback(vm: Machine, cls: type) -> bool:
-    return vm.is_interpreted(type_lookup(cls, "__getattr__"))
+    return vm.is_interpreted(vm.lookup(cls, "__getattr__"))
 
 
 #: Native modules and classes whose attributes were asked for, by id.
@@ -304,31 +296,27 @@ def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
     if isinstance(obj, Value):
         found = OPERATIONS.get((cls, name))
         if found is None:
-            found = type_lookup(cls, name)
-            native = is_native(cls.__module__)
-            if not native:
-                vm.guard_class(cls, name, found)
+            found = vm.lookup(cls, name)
             if type(found) is not OpFunction:
                 return getattr(obj, name), NULL
-            if native:
+            if is_native(cls.__module__):
                 OPERATIONS[cls, name] = found
         return found, obj
-    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, type):
+    if cls.__flags__ & HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)
         if type(found) is FunctionType and name not in getattr(obj, "__dict__", ()):
-            vm.guard_class(cls, name, found)
-            return found, obj
+            return vm.lookup(cls, name), obj
     return get_attr(vm, obj, name), NULL
 
 
 def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
     """`obj.name = value`."""
     cls = type(obj)
-    found = type_lookup(cls, name)
+    found = vm.lookup(cls, name)
     if type(found) is property and vm.is_interpreted(found.fset):
         vm.call(found.fset, (obj, value))
         return
-    setter = type_lookup(cls, "__setattr__")
+    setter = vm.lookup(cls, "__setattr__")
     if vm.is_interpreted(setter):
         vm.call(setter, (obj, name, value))
         return

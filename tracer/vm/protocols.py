@@ -20,7 +20,7 @@ from ..trace import Value, describe
 from . import pybuiltins
 from .generators import VMGenerator, advance
 from .heap import ReplayIterator
-from .objects import binary, get_attr, type_lookup
+from .objects import binary, get_attr
 from .ranges import RangeState, RuntimeRange
 from .sequences import holds_runtime
 from .text import RuntimeText
@@ -37,7 +37,7 @@ def truth_of(vm: Machine, value: Any) -> Any:
         return True
     cls = type(value)
     for name in ("__bool__", "__len__"):
-        method = type_lookup(cls, name)
+        method = vm.lookup(cls, name)
         if method is not None:
             if not vm.is_interpreted(method):
                 break
@@ -48,7 +48,7 @@ def truth_of(vm: Machine, value: Any) -> Any:
 
 def contains(vm: Machine, item: Any, container: Any) -> Any:
     """`item in container`: with runtime values a chain of comparisons."""
-    method = type_lookup(type(container), "__contains__")
+    method = vm.lookup(type(container), "__contains__")
     if vm.is_interpreted(method):
         result = vm.call(method, (container, item))
         return result if isinstance(result, Scalar) else truth_of(vm, result)
@@ -74,7 +74,7 @@ def contains(vm: Machine, item: Any, container: Any) -> Any:
 
 def _compares_specially(vm: Machine, value: Any) -> bool:
     """Whether `==` of a value is more than CPython can do by itself."""
-    return holds_runtime(value) or vm.is_interpreted(type_lookup(type(value), "__eq__"))
+    return holds_runtime(value) or vm.is_interpreted(vm.lookup(type(value), "__eq__"))
 
 
 def _in_range(vm: Machine, item: Any, r: RuntimeRange) -> Any:
@@ -133,13 +133,13 @@ def iterator(vm: Machine, value: Any) -> Any:
         return RangeState(value.start, value.stop, value.step, "unroll", value)
     if cls is RangeState:
         return value
-    method = type_lookup(cls, "__iter__")
+    method = vm.lookup(cls, "__iter__")
     if vm.is_interpreted(method):
         return vm.call(method, (value,))
     if method is None and isinstance(value, Scalar):
         iter(value)
     if method is None:
-        getter = type_lookup(cls, "__getitem__")
+        getter = vm.lookup(cls, "__getitem__")
         if vm.is_interpreted(getter):
             return vm.call(pybuiltins.sequence_iterator, (value,))
     return iter(value)
@@ -155,7 +155,7 @@ def replayable(vm: Machine, found: Any) -> Any:
     """An iterator whose consumption can be undone: native ones are wrapped."""
     if isinstance(found, VMGenerator | ReplayIterator | RangeState):
         return found
-    if vm.is_interpreted(type_lookup(type(found), "__next__")):
+    if vm.is_interpreted(vm.lookup(type(found), "__next__")):
         return found
     return ReplayIterator(found, vm)
 
@@ -178,7 +178,7 @@ def items_of(vm: Machine, value: Any, limit: int | None = None) -> Any:
 
 def delete_item(vm: Machine, container: Any, index: Any) -> None:
     """`del container[index]`."""
-    method = type_lookup(type(container), "__delitem__")
+    method = vm.lookup(type(container), "__delitem__")
     if vm.is_interpreted(method):
         vm.call(method, (container, index))
     else:

@@ -23,7 +23,7 @@ from ..trace import Value, describe
 from . import pybuiltins
 from .generators import VMGenerator, advance
 from .heap import ReplayIterator
-from .objects import binary, get_attr, set_attr, type_lookup
+from .objects import binary, get_attr, set_attr
 from .protocols import both, either, is_instance, is_iterable, items_of, iterator, truth_of
 from .ranges import RangeState, RuntimeRange
 from .text import RuntimeText, print_
@@ -70,8 +70,8 @@ def _runtime(*values: Any) -> bool:
 def int_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Scalar):
         return scalar.to_int(args[0])
-    if len(args) == 1 and vm.is_interpreted(type_lookup(type(args[0]), "__int__")):
-        return vm.call(type_lookup(type(args[0]), "__int__"), args)
+    if len(args) == 1 and vm.is_interpreted(vm.lookup(type(args[0]), "__int__")):
+        return vm.call(vm.lookup(type(args[0]), "__int__"), args)
     return int(*args, **kwargs)
 
 
@@ -95,7 +95,7 @@ def bool__(vm: Machine, *args: Any) -> Any:
 
 @replaces(abs)
 def abs_(vm: Machine, value: Any, /) -> Any:
-    method = type_lookup(type(value), "__abs__")
+    method = vm.lookup(type(value), "__abs__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else abs(value)
 
 
@@ -135,7 +135,7 @@ def _extremum(native: Any, spec: Any, fallback: Any) -> Special:
 
 
 def _has_kernel_order(vm: Machine, value: Any) -> bool:
-    return any(vm.is_interpreted(type_lookup(type(value), n)) for n in ("__lt__", "__gt__"))
+    return any(vm.is_interpreted(vm.lookup(type(value), n)) for n in ("__lt__", "__gt__"))
 
 
 min_ = SPECIAL[id(min)] = _extremum(min, arith.MIN, pybuiltins.min_)
@@ -243,7 +243,7 @@ def _native_iterable(vm: Machine, value: Any) -> Any:
     """Something native code may iterate over: kernel iterators through the VM."""
     if isinstance(value, RuntimeRange):
         return iter(value)
-    if vm.is_interpreted(type_lookup(type(value), "__iter__")):
+    if vm.is_interpreted(vm.lookup(type(value), "__iter__")):
         return _lazily(vm, value)
     return value
 
@@ -258,10 +258,10 @@ def reversed_(vm: Machine, value: Any, /) -> Any:
         last = binary(vm, "-", value.stop, value.step)
         return RuntimeRange(last, binary(vm, "-", value.start, value.step), -value.step)
     cls = type(value)
-    method = type_lookup(cls, "__reversed__")
+    method = vm.lookup(cls, "__reversed__")
     if vm.is_interpreted(method):
         return vm.call(method, (value,))
-    if method is None and vm.is_interpreted(type_lookup(cls, "__getitem__")):
+    if method is None and vm.is_interpreted(vm.lookup(cls, "__getitem__")):
         return vm.call(pybuiltins.reversed_sequence, (value,))
     return _reversed_iterator(vm, value)
 
@@ -297,7 +297,7 @@ def next_(vm: Machine, source: Any, default: Any = _MISSING, /) -> Any:
     if not isinstance(source, collections.abc.Iterator):
         return next(source)
     if not isinstance(source, VMGenerator | ReplayIterator) and vm.controls:
-        method = type_lookup(type(source), "__next__")
+        method = vm.lookup(type(source), "__next__")
         if not vm.is_interpreted(method):
             raise error(
                 "AT0303",
@@ -315,7 +315,7 @@ def next_(vm: Machine, source: Any, default: Any = _MISSING, /) -> Any:
 
 def _source(vm: Machine, value: Any) -> Any:
     """An iterable as `map` and others take it: what iterates is asked for at once."""
-    if vm.is_interpreted(type_lookup(type(value), "__iter__")):
+    if vm.is_interpreted(vm.lookup(type(value), "__iter__")):
         return iterator(vm, value)
     return value if is_iterable(value) else iter(value)
 
@@ -396,7 +396,7 @@ def hasattr_(vm: Machine, obj: Any, name: Any, /) -> bool:
 
 @replaces(setattr, object.__setattr__)
 def setattr_(vm: Machine, obj: Any, name: Any, value: Any, /) -> None:
-    if vm.is_interpreted(type_lookup(type(obj), "__setattr__")):
+    if vm.is_interpreted(vm.lookup(type(obj), "__setattr__")):
         vm.touch(obj)
         object.__setattr__(obj, name, value)
     else:
@@ -414,7 +414,7 @@ def len_(vm: Machine, value: Any, /) -> Any:
     if isinstance(value, RuntimeRange) and value.unit_step():
         low, high = (value.start, value.stop)[:: value.step]
         return max_(vm, binary(vm, "-", high, low), 0)
-    method = type_lookup(type(value), "__len__")
+    method = vm.lookup(type(value), "__len__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else len(value)
 
 
@@ -467,7 +467,7 @@ def eval_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
 
 @replaces(hash)
 def hash_(vm: Machine, value: Any, /) -> Any:
-    method = type_lookup(type(value), "__hash__")
+    method = vm.lookup(type(value), "__hash__")
     return vm.call(method, (value,)) if vm.is_interpreted(method) else hash(value)
 
 
