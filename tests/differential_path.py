@@ -597,7 +597,7 @@ class PathWriter(Writer):
             inner.indices.append(index)
         elif form == 3:
             other = self.name("e")
-            head, source = f"{name}, {other}", f"zip({row}, (1, 2.5, 3))"
+            head, source = f"{name}, {other}", f"zip({row}, (1.0, 2.5, 3.0))"
             inner.bind(other, "f")
         elif form == 4:
             args = ", ".join(self.stored("i", scope) for _ in range(3))
