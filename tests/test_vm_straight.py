@@ -6,6 +6,7 @@ the handlers, so that its ways out are taken, too.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -254,6 +255,20 @@ def test_globals_that_are_more_than_a_dict() -> None:
             trace_function(entry, [], CHIP, TraceOptions(), "kernel")
     entry()
     assert names["found"] == [(105, 105)] * 3
+
+
+@pytest.mark.parametrize("name", ["class", "\N{LATIN SMALL LIGATURE FI}x", "a b"])
+def test_names_that_are_no_text(name: str) -> None:
+    module = ast.parse("def entry():\n    a = kept.name\n    b = a + a\n    found.append(b)")
+    (attribute,) = (node for node in ast.walk(module) if getattr(node, "attr", "") == "name")
+    attribute.attr = name  # type: ignore[attr-defined]
+    names: dict[str, Any] = {"kept": SimpleNamespace(**{name: 3}), "found": []}
+    exec(compile(module, "<made>", "exec"), names)
+    for times in (NEVER, 0):
+        with warm_after(times):
+            trace_function(names["entry"], [], CHIP, TraceOptions(), "kernel")
+    assert names["found"] == [6, 6]
+    assert functions(names["entry"]) > 0
 
 
 # -- runtime values ------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ the kernel is entered while it holds what the stack does not show.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
 from ..ops.spec import OpFunction, record
@@ -44,6 +46,8 @@ def forget_held(exc: BaseException) -> None:
         if frame.f_globals.get("__name__") == __name__:
             frame.clear()
 
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 #: A function for fewer instructions is not worth it.
 _SHORTEST = 3
@@ -224,7 +228,8 @@ class _Statement:
         return True
 
     def load_attr(self, name: str) -> bool:
-        if not self.held:
+        # Code that was no text before may have any name.
+        if not self.held or not _NAME.fullmatch(name) or iskeyword(name):
             return False
         self._settle(below=len(self.held) - 1)
         obj = self.held[-1]
