@@ -9,7 +9,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import numpy as np
@@ -1395,6 +1395,35 @@ def _named(names: dict[str, Any], obj: Any) -> str:
     return f"v{len(names) - 1}"
 
 
+class Limits:
+    """Has a list that all of its objects share."""
+
+    sizes: ClassVar[list[int]] = [1, 2]
+
+
+def test_what_objects_have_of_an_outer_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reads(out: Any) -> None:
+        gm = asc.GlobalTensor()
+        gm.set_global_buffer(out)
+        gm.set_value(0, len(Limits().sizes))
+
+    def writes(out: Any) -> None:
+        Limits().sizes.append(3)
+
+    args = [Argument("out", OUT)]
+    monkeypatch.setattr(Limits, "sizes", [1, 2])
+    first = trace_function(reads, args, chip("Ascend910B1"), TraceOptions(), "kernel")
+    assert first.check()
+    assert first.cacheable
+    assert not trace_function(writes, args, chip("Ascend910B1"), TraceOptions(), "kernel").cacheable
+    assert Limits.sizes == [1, 2, 3]
+    assert not first.check()
+
+
+class Pair(asc.Struct):
+    first = asc.Field(asc.int32)
+
+
 def test_poison_without_a_name_is_no_operand() -> None:
     # Behind a conditional expression at the end CPython 3.12 writes the rest for each case.
     def operand(put: Any, n: Any, m: Any) -> None:
@@ -1413,7 +1442,16 @@ def test_poison_without_a_name_is_no_operand() -> None:
         asc.GlobalTensor()["x" if n > 3 else 2]
         put(n + m)
 
-    for kernel in (operand, keyword, bound, index):
+    def element(put: Any, n: Any, m: Any) -> None:
+        asc.array(asc.int32, 4)[1] = "x" if n > 3 else 2
+        put(n + m)
+
+    def field(put: Any, n: Any, m: Any) -> None:
+        pair = Pair(first=1)
+        pair.first = "x" if n > 3 else 2
+        put(n + m)
+
+    for kernel in (operand, keyword, bound, index, element, field):
         with pytest.raises(KernelError) as caught:
             run(kernel, 1, 2)
         (found,) = caught.value.findings

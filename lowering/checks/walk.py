@@ -69,10 +69,9 @@ class Plan:
     `queues` of queues;
     `pipes`: whether it may act on all queues; `amounts`: indices of numbers of which 0 means that
     nothing happens; `rebinds` of tensors that are filled in; `upsets`: whether it may act on queues
-    or fill in tensors. `handler`: what it does to the state,
-    if anything. `makes`: whether it has no handler of its own and the result is a queue or a local
-    tensor, `source` the index of the tensor it is a view of. `tensor`: the index of the first local
-    tensor.
+    or fill in tensors. `handler`: what it does to the state, if anything. `makes`: whether it has
+    no handler of its own and the result is a queue or a local tensor, `source` the index of the
+    tensor it is a view of. `tensor`: the index of the first local tensor.
     """
 
     __slots__ = (

@@ -101,7 +101,10 @@ class Guards:
 
     def lookup(self, cls: type, name: str, found: Any) -> None:
         """`type_lookup` was asked for something of an outer class."""
-        self.lookups.setdefault((id(cls), name), (cls, name, found))
+        key = (id(cls), name)
+        if key not in self.lookups:
+            self.lookups[key] = (cls, name, found)
+            self.note(found)
 
     def cell(self, cell: CellType, value: Any) -> None:
         """A closure cell was read."""

@@ -132,11 +132,9 @@ class Machine(Recorder):
         op.result = result
         if result is not None:
             result.node = op
-        if spec.pure:
-            op.turns = ()
-        else:
+        op.turns = ()
+        if not spec.pure:
             self.recorded += 1
-            op.turns = ()
             if self.unrolls:
                 top = frame.stack[-1] if frame.stack else None
                 known = top.turns if top.__class__ is RangeState else ()
@@ -229,14 +227,21 @@ class Machine(Recorder):
 
         Guarded where the class, or what it inherits from, lives outside.
         """
-        if cls.__flags__ & HEAP_TYPE:
-            for base in cls.__mro__:
-                if id(base) not in self.local_classes:
-                    if not is_native(base.__module__):
-                        self.guards.lookup(base, name, type_lookup(base, name))
-                    if base is cls:
-                        break
-        return type_lookup(cls, name)
+        found = type_lookup(cls, name)
+        self.guard_lookup(cls, name, found)
+        return found
+
+    def guard_lookup(self, cls: type, name: str, found: Any) -> None:
+        """`lookup` where the answer is known; of a class of the kernel's, what it inherits."""
+        if not cls.__flags__ & HEAP_TYPE:
+            return
+        if id(cls) not in self.local_classes:
+            if not is_native(cls.__module__):
+                self.guards.lookup(cls, name, found)
+            return
+        for base in cls.__mro__[1:]:
+            if id(base) not in self.local_classes and not is_native(base.__module__):
+                self.guards.lookup(base, name, type_lookup(base, name))
 
     # -- exceptions ------------------------------------------------------------------------------
 

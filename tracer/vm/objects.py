@@ -216,7 +216,9 @@ def set_item(vm: Machine, container: Any, index: Any, value: Any) -> None:
     if method is not None:
         vm.call(method, (container, index, value))
         return
-    if not isinstance(container, Value):
+    if isinstance(container, Value):
+        _checked(vm, value)
+    else:
         vm.touch(container)
     container[index] = value
 
@@ -258,7 +260,7 @@ def get_attr(vm: Machine, obj: Any, name: str) -> Any:
 def _instance_attr(vm: Machine, obj: Any, cls: type, name: str) -> Any:
     found = type_lookup(cls, name)
     if found is not None:
-        vm.lookup(cls, name)
+        vm.guard_lookup(cls, name, found)
     if type(found) is property and vm.is_interpreted(found.fget):
         return vm.call(found.fget, (obj,))
     getter = vm.lookup(cls, "__getattribute__")
@@ -305,7 +307,8 @@ def lookup_method(vm: Machine, obj: Any, name: str) -> tuple[Any, Any]:
     if cls.__flags__ & HEAP_TYPE and not isinstance(obj, type):
         found = type_lookup(cls, name)
         if type(found) is FunctionType and name not in getattr(obj, "__dict__", ()):
-            return vm.lookup(cls, name), obj
+            vm.guard_lookup(cls, name, found)
+            return found, obj
     return get_attr(vm, obj, name), NULL
 
 
@@ -323,6 +326,8 @@ def set_attr(vm: Machine, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, type | ModuleType):
         if id(obj) not in vm.local_classes:
             vm.write_outer(f"the attribute `{name}` of `{obj.__name__}`")
-    elif not isinstance(obj, Value):
+    elif isinstance(obj, Value):
+        _checked(vm, value)
+    else:
         vm.touch(obj)
     setattr(obj, name, value)

@@ -70,8 +70,8 @@ def _runtime(*values: Any) -> bool:
 def int_(vm: Machine, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Scalar):
         return scalar.to_int(args[0])
-    if len(args) == 1 and vm.is_interpreted(vm.lookup(type(args[0]), "__int__")):
-        return vm.call(vm.lookup(type(args[0]), "__int__"), args)
+    if len(args) == 1 and vm.is_interpreted(method := vm.lookup(type(args[0]), "__int__")):
+        return vm.call(method, args)
     return int(*args, **kwargs)
 
 

@@ -122,7 +122,7 @@ class _Statement:
     that nothing has looked at so far, as (place, depth).
     """
 
-    __slots__ = ("code", "fetched", "held", "lines", "loose", "names", "pc", "start")
+    __slots__ = ("code", "held", "lines", "loose", "names", "operations", "pc", "reached", "start")
 
     def __init__(self, code: Any, start: int, names: dict[str, Any]) -> None:
         self.code = code
@@ -130,8 +130,9 @@ class _Statement:
         self.names = names
         self.held: list[str] = []
         self.loose: list[tuple[int, int]] = []
-        #: Which expressions are globals or reached from one, and which operations.
-        self.fetched: dict[str, str] = {}
+        #: Expressions that are globals or were reached from one, and those that are operations.
+        self.reached: set[str] = set()
+        self.operations: set[str] = set()
         self.lines: list[str] = []
 
     def write(self) -> None:
@@ -224,7 +225,7 @@ class _Statement:
             self._at()
             self.lines.append(f"{value} = load_from_globals(vm, frame, {name!r})")
         self.held.append(value)
-        self.fetched[value] = "global"
+        self.reached.add(value)
         return True
 
     def load_attr(self, name: str) -> bool:
@@ -233,16 +234,16 @@ class _Statement:
             return False
         self._settle(below=len(self.held) - 1)
         obj = self.held[-1]
-        fetched = obj in self.fetched
-        if fetched:
+        reached = obj in self.reached
+        if reached:
             self._leave_if(f"UNGUARDED.get(id({obj})) is not {obj}")
         else:
             self._leave_if(f"not isinstance({obj}, Value)")
         self._take(1)
         self._at()
         value = self._push(f"{obj}.{name}")
-        if fetched:
-            self.fetched[value] = "global"
+        if reached:
+            self.reached.add(value)
         return True
 
     def load_method(self, name: str) -> bool:
@@ -256,7 +257,7 @@ class _Statement:
         self._leave_if(f"{function} is None")
         self._take(1)
         self.held += (function, obj)
-        self.fetched[function] = "operation"
+        self.operations.add(function)
         return True
 
     def binary_op(self, op: str) -> bool:
@@ -294,12 +295,12 @@ class _Statement:
         function, instance, *args = self.held[base:]
         if function == "NULL":
             function = instance
-        elif self.fetched.get(function) == "operation":
+        elif function in self.operations:
             args.insert(0, instance)
         elif instance != "NULL":
             return False
         self._settle(below=base)
-        if self.fetched.get(function) == "operation":
+        if function in self.operations:
             self._record(function, args)
         else:
             with self._under(f"if {function}.__class__ is OpFunction:"):
